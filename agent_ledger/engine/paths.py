@@ -1,0 +1,112 @@
+"""Where things lie in a Hermes home, and how files are made that only their owner may read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+DATA_FOLDER = Path("plugin-data") / "agent-ledger"
+
+
+class UnsafePathError(OSError):
+    """A file or folder of ours is not ours: a link, or owned by somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Every path of one home. Nothing is created by asking."""
+
+    home: Path
+
+    @property
+    def data(self) -> Path:
+        return self.home / DATA_FOLDER
+
+    @property
+    def ledger(self) -> Path:
+        return self.data / "ledger.db"
+
+    @property
+    def state(self) -> Path:
+        return self.home / "state.db"
+
+    @property
+    def settings(self) -> Path:
+        return self.data / "settings.json"
+
+    @property
+    def key(self) -> Path:
+        return self.data / "hash.key"
+
+    @property
+    def turnstile(self) -> Path:
+        return self.data / "ledger.lock"
+
+    @property
+    def spool(self) -> Path:
+        return self.data / "spool"
+
+    @property
+    def spool_elsewhere(self) -> Path:
+        """Where records wait when the home itself cannot be written: a private folder under the temporary one."""
+        name = sha256(os.fsencode(os.path.abspath(self.home))).hexdigest()[:16]
+        owner = os.geteuid() if hasattr(os, "geteuid") else 0
+        return Path(tempfile.gettempdir()) / f"agent-ledger-{owner}-{name}"
+
+    @property
+    def policy_mode(self) -> Path:
+        return self.data / "policy_mode"
+
+    @property
+    def prompt_policy_mode(self) -> Path:
+        return self.data / "prompt_policy_mode"
+
+
+def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
+    """`$HERMES_HOME`, else `~/.hermes`."""
+    named = environ.get("HERMES_HOME", "")
+    return Path(named).expanduser() if named else Path.home() / ".hermes"
+
+
+def _ours(info: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or info.st_uid in (os.geteuid(), 0)
+
+
+def private_folder(folder: Path) -> None:
+    """Make `folder` with mode 0700, or check that it is a folder of ours. Raises OSError, UnsafePathError."""
+    try:
+        info = os.lstat(folder)
+    except FileNotFoundError:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        info = os.lstat(folder)
+    if not stat.S_ISDIR(info.st_mode) or not _ours(info):
+        raise UnsafePathError(f"{folder} is not a folder of this user")
+    if hasattr(os, "geteuid") and info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) & 0o077:
+        os.chmod(folder, 0o700)
+
+
+def private_file(path: Path, flags: int) -> int:
+    """Open `path` (made with mode 0600 where `flags` says O_CREAT), never through a link. Returns a descriptor.
+
+    Raises OSError, and UnsafePathError for a link, a non-file, or a file of another user.
+    """
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        if os.path.islink(path):
+            raise UnsafePathError(f"{path} is a link") from error
+        raise
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode) or not _ours(info):
+        os.close(descriptor)
+        raise UnsafePathError(f"{path} is not a file of this user")
+    if hasattr(os, "fchmod") and stat.S_IMODE(info.st_mode) & 0o077 and info.st_uid == os.geteuid():
+        os.fchmod(descriptor, 0o600)
+    return descriptor

@@ -1,0 +1,312 @@
+"""Questions to a ledger, as SQL and parameters, for whoever holds a read-only connection (blocking or async).
+
+A ledger by other software may have five columns only; what a file lacks is selected as NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .inert import inert
+from .records import PENDING, STATES, Call, Inert, Writer, age_of, args_value, state_of, utc_seconds
+from .tools import grace_seconds, runs_on
+
+_CALL_COLUMNS = (
+    "id", "ts", "session_id", "turn_id", "tool_call_id", "task_id", "tool_name", "args_json", "args_cut",
+    "args_redacted", "status", "effect", "result_digest", "grace_s", "mono", "writer_id", "repeat_of", "nested_in",
+    "seen", "settled_ts", "duration_ms", "exit_code", "closed_by", "later_status", "later_ts", "later_digest",
+    "reported_ts", "no_signal", "changed",
+)  # fmt: skip
+
+Query = tuple[str, tuple[Any, ...]]
+
+COLUMNS_QUERY: Query = ("SELECT name FROM pragma_table_info('ledger')", ())
+WRITERS_QUERY: Query = ("SELECT id, pid, started, boot_id, pid_namespace, machine FROM writer", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which calls. Every field narrows; None asks for nothing."""
+
+    session_id: str | None = None
+    tool_name: str | None = None
+    states: frozenset[str] | None = None
+    """Of `STATES`. Pending and overdue differ by the clock, not in the file: both select PENDING rows."""
+    since: float | None = None
+    """Issued at or after this moment, seconds since 1970."""
+    until: float | None = None
+    text: str | None = None
+    """Contained in arguments, result, tool name or ids, in any case."""
+
+
+def calls(
+    columns: Collection[str],
+    wanted: Filter | None = None,
+    *,
+    before_id: int | None = None,
+    after_id: int | None = None,
+    changed_after: int | None = None,
+    ids: Sequence[int] | None = None,
+    newest_first: bool = True,
+    limit: int | None = None,
+) -> Query:
+    """Rows of the ledger. `columns` is what `COLUMNS_QUERY` gave for this file.
+
+    `before_id`/`after_id` page by key; `changed_after` gives what changed since a counter value, in that order.
+    """
+    have = frozenset(columns)
+    where: list[str] = []
+    params: list[Any] = []
+
+    def clause(sql: str, *values: Any) -> None:
+        where.append(sql)
+        params.extend(values)
+
+    if before_id is not None:
+        clause("id < ?", before_id)
+    if after_id is not None:
+        clause("id > ?", after_id)
+    if changed_after is not None:
+        clause("changed > ?" if "changed" in have else "0")
+        if "changed" in have:
+            params.append(changed_after)
+    if ids is not None:
+        clause(f"id IN ({','.join('?' * len(ids))})", *ids)
+    if wanted is not None:
+        _narrow(wanted, have, clause)
+    order = "changed" if changed_after is not None and "changed" in have else "id"
+    direction = " DESC" if newest_first and changed_after is None else ""
+    sql = f"SELECT {', '.join(_column(name, have) for name in _CALL_COLUMNS)} FROM ledger"
+    if where:
+        sql += " WHERE " + " AND ".join(where)
+    sql += f" ORDER BY {order}{direction}"
+    if limit is not None:
+        sql += " LIMIT ?"
+        params.append(limit)
+    return sql, tuple(params)
+
+
+def _column(name: str, have: frozenset[str]) -> str:
+    return name if name in have else f"NULL AS {name}"
+
+
+def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
+    if wanted.session_id is not None:
+        clause("session_id = ?" if "session_id" in have else "? IS NULL", wanted.session_id)
+    if wanted.tool_name is not None:
+        clause("tool_name = ?", wanted.tool_name)
+    if wanted.states is not None and wanted.states != frozenset(STATES):
+        clause("(" + (" OR ".join(_STATE_SQL(have)[s] for s in sorted(wanted.states)) or "0") + ")")
+    for limit, sign in ((wanted.since, ">="), (wanted.until, "<=")):
+        if limit is not None:
+            clause(f"{_SECONDS} {sign} ?", limit)
+            if sign == ">=" and "changed" in have:
+                # `changed` never lies before `ts`: the index leaves out what is older. 0 stands for rows by others.
+                clause("(changed >= ? OR changed IS NULL)", int(limit * 1_000_000))
+    if wanted.text:
+        needle = "%" + wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        fields = [n for n in ("args_json", "result_digest", "tool_name", "session_id", "tool_call_id") if n in have]
+        clause("(" + " OR ".join(f"{n} LIKE ? ESCAPE '\\'" for n in fields) + ")", *([needle] * len(fields)))
+
+
+_SECONDS = (
+    "(CASE WHEN typeof(ts) IN ('integer','real') THEN ts"
+    " ELSE (julianday(ts) - 2440587.5) * 86400.0 END)"
+)  # fmt: skip
+
+
+def _STATE_SQL(have: frozenset[str]) -> dict[str, str]:  # noqa: N802 - a table that depends on the file
+    reported = "reported_ts IS NOT NULL" if "reported_ts" in have else "0"
+    pending = "(status = 'PENDING' AND status <> 'CONFIRMED')"
+    return {
+        "pending": pending,
+        "overdue": pending,
+        "ghost": "(status = 'GHOST_REPORTED' AND status <> 'CONFIRMED')",
+        "confirmed": f"(status = 'CONFIRMED' AND NOT {reported})",
+        "error": f"(status LIKE 'ERROR%' AND status <> 'CONFIRMED' AND NOT {reported})",
+        "revived": f"({reported} AND status NOT IN ('PENDING', 'GHOST_REPORTED'))",
+    }
+
+
+def unsettled(columns: Collection[str]) -> Query:
+    """Pending and reported rows: what may still change by itself. Cheap on a ledger of any size."""
+    sql = f"SELECT {', '.join(_column(name, frozenset(columns)) for name in _CALL_COLUMNS)} FROM ledger"
+    return sql + " WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' ORDER BY id", ()
+
+
+def totals(columns: Collection[str]) -> Query:
+    """One row of counts: rows, PENDING, GHOST_REPORTED, errors never reported, settled after a report.
+
+    Each is answered from an index, so that a million rows cost some tens of milliseconds.
+    """
+    reported = "reported_ts" in columns
+    revived = (
+        "(SELECT count(*) FROM ledger WHERE reported_ts IS NOT NULL AND status NOT IN ('PENDING','GHOST_REPORTED'))"
+        if reported
+        else "0"
+    )
+    error = "status LIKE 'ERROR%' AND status <> 'CONFIRMED'" + (" AND reported_ts IS NULL" if reported else "")
+    return (
+        "SELECT (SELECT count(*) FROM ledger),"
+        " (SELECT count(*) FROM ledger WHERE status = 'PENDING' AND status <> 'CONFIRMED'),"
+        " (SELECT count(*) FROM ledger WHERE status = 'GHOST_REPORTED' AND status <> 'CONFIRMED'),"
+        f" (SELECT count(*) FROM ledger WHERE {error}),"
+        f" {revived}",
+        (),
+    )
+
+
+def session_totals(columns: Collection[str]) -> Query:
+    """Per session: id, state (or PENDING), count, newest change. Reads every row once."""
+    have = frozenset(columns)
+    session = "session_id" if "session_id" in have else "NULL"
+    reported = "reported_ts IS NOT NULL" if "reported_ts" in have else "0"
+    state = (
+        "CASE WHEN status = 'PENDING' THEN 'PENDING' WHEN status = 'GHOST_REPORTED' THEN 'ghost'"
+        f" WHEN {reported} THEN 'revived' WHEN status = 'CONFIRMED' THEN 'confirmed' ELSE 'error' END"
+    )
+    return (
+        f"SELECT coalesce({session}, ''), {state} AS state, count(*), max({_column('changed', have).split(' AS ')[0]})"
+        " FROM ledger GROUP BY 1, 2",
+        (),
+    )
+
+
+def counter(columns: Collection[str]) -> Query:
+    """Highest change counter, lowest and highest id: one row, from indexes."""
+    changed = "max(changed)" if "changed" in columns else "0"
+    return f"SELECT (SELECT coalesce({changed}, 0) FROM ledger), min(id), max(id) FROM ledger", ()
+
+
+def call_from_row(row: Sequence[Any]) -> Call:
+    """A row of `calls` or `unsettled` as Call. The one place where an agent's text is made inert."""
+    values: dict[str, Any] = dict(zip(_CALL_COLUMNS, row, strict=True))
+    tool = _text(values["tool_name"]) or Inert("")
+    args = _text(values["args_json"])
+    grace = values["grace_s"]
+    return Call(
+        id=int(values["id"]),
+        ts=_text(values["ts"]),
+        at=utc_seconds(values["ts"]),
+        session_id=_text(values["session_id"]),
+        turn_id=_text(values["turn_id"]),
+        tool_call_id=_text(values["tool_call_id"]),
+        task_id=_text(values["task_id"]),
+        tool_name=tool,
+        args_json=args,
+        args_cut=bool(values["args_cut"]),
+        args_redacted=_number(values["args_redacted"]) or 0,
+        status=_text(values["status"]) or Inert(""),
+        effect=_text(values["effect"]),
+        result_digest=_text(values["result_digest"]),
+        grace_s=float(grace) if isinstance(grace, (int, float)) else grace_seconds(tool, None, {}),
+        mono=values["mono"] if isinstance(values["mono"], (int, float)) else None,
+        writer_id=_number(values["writer_id"]),
+        repeat_of=_number(values["repeat_of"]),
+        nested_in=_number(values["nested_in"]),
+        seen=_number(values["seen"]) or 1,
+        settled_ts=_text(values["settled_ts"]),
+        duration_ms=_number(values["duration_ms"]),
+        exit_code=_number(values["exit_code"]),
+        closed_by=_text(values["closed_by"]),
+        later_status=_text(values["later_status"]),
+        later_ts=_text(values["later_ts"]),
+        later_digest=_text(values["later_digest"]),
+        reported_ts=_text(values["reported_ts"]),
+        no_signal=bool(values["no_signal"]),
+        changed=_number(values["changed"]) or 0,
+    )
+
+
+def writer_from_row(row: Sequence[Any]) -> Writer:
+    """A row of `WRITERS_QUERY`."""
+    return Writer(int(row[0]), int(row[1]), str(row[2]), str(row[3]), str(row[4]), str(row[5]))
+
+
+def _text(value: object) -> Inert | None:
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return inert(value if isinstance(value, str) else str(value))
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, float)) else None
+
+
+def call_json(call: Call, *, now: float, mono_now: float | None, writer_dead: bool | None) -> Mapping[str, Any]:
+    """The shape that `calls --json` prints for one call. `mono_now` only if the writer runs on this very boot."""
+    age = age_of(call, now=now, mono_now=mono_now)
+    args = args_value(call)
+    return {
+        "id": call.id,
+        "ts": call.ts,
+        "session_id": call.session_id,
+        "turn_id": call.turn_id,
+        "tool_call_id": call.tool_call_id,
+        "tool_name": call.tool_name,
+        "status": call.status,
+        "state": state_of(call, age_s=age, writer_dead=writer_dead is True),
+        "effect": call.effect,
+        "age_s": None if age is None else round(age, 3),
+        "grace_s": call.grace_s,
+        "args": args,
+        "args_truncated": call.args_cut,
+        "result_digest": call.result_digest,
+        "repeat_of": call.repeat_of,
+        "verdict": None,
+        "task_id": call.task_id,
+        "args_redacted": call.args_redacted,
+        "settled_ts": call.settled_ts,
+        "duration_ms": call.duration_ms,
+        "exit_code": call.exit_code,
+        "nested_in": call.nested_in,
+        "seen": call.seen,
+        "later_status": call.later_status,
+        "later_ts": call.later_ts,
+        "reported_ts": call.reported_ts,
+        "writer_dead": writer_dead,
+        "remarks": remarks(call, writer_dead=writer_dead is True),
+    }
+
+
+def remarks(call: Call, *, writer_dead: bool = False) -> list[str]:
+    """What a reader must know beyond the status, one plain sentence each."""
+    out: list[str] = []
+    args = args_value(call)
+    if call.status == PENDING and writer_dead:
+        out.append("The process that issued this call is gone, so no confirmation can come any more.")
+    if call.no_signal and not call.settled:
+        out.append("This host never confirms this tool, so silence says nothing here.")
+    if call.effect == "done" and runs_on(call.tool_name, args if isinstance(args, Mapping) else None):
+        out.append("Confirmed means started: the work itself goes on elsewhere and is not confirmed by this row.")
+    if call.closed_by == "no-pre":
+        out.append("The host reported an outcome for a call that it never announced.")
+    if call.closed_by == "middleware":
+        out.append("The host sent no confirmation; the outcome was seen where the tool returned.")
+    if call.nested_in is not None:
+        out.append(
+            f"Called from inside the script of call {call.nested_in}; that call's own outcome says nothing of this one."
+        )
+    if call.later_status is not None:
+        out.append(f"A contradicting outcome came later: {call.later_status}. The first one stands.")
+    if call.effect == "unknown" and call.settled:
+        out.append("Whether the effect happened is unknown: the call had been started.")
+    if call.exit_code:
+        out.append(f"The command ended with exit code {call.exit_code}.")
+    if call.reported_ts is not None and call.settled:
+        out.append("It had been reported as lost and was settled afterwards.")
+    if call.seen > 1:
+        out.append(
+            f"The host announced this very call {call.seen} times: two agents or two copies of the plugin are at work."
+        )
+    if call.repeat_of is not None:
+        out.append(f"The same call with the same arguments was issued before, as call {call.repeat_of}.")
+    if call.args_redacted:
+        out.append(f"{call.args_redacted} secret value(s) were taken out before the arguments were stored.")
+    if call.args_cut:
+        out.append("The arguments are longer than what is stored.")
+    return out

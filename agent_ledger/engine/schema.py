@@ -1,0 +1,129 @@
+"""The tables of `ledger.db`: made when missing, widened when older, never rewritten."""
+
+from __future__ import annotations
+
+import sqlite3
+
+VERSION = 1
+"""`PRAGMA user_version`. Raised when a table or a column is added; nothing is ever dropped."""
+
+COLUMNS: dict[str, str] = {
+    "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "ts": "TEXT NOT NULL",
+    "session_id": "TEXT",
+    "turn_id": "TEXT",
+    "tool_call_id": "TEXT",
+    "task_id": "TEXT",
+    "request_id": "TEXT",
+    "tool_name": "TEXT NOT NULL",
+    "args_json": "TEXT",
+    "args_cut": "INTEGER",
+    "args_redacted": "INTEGER",
+    "args_hash": "BLOB",
+    "value_hashes": "TEXT",
+    "status": "TEXT NOT NULL",
+    "effect": "TEXT",
+    "grace_s": "REAL",
+    "mono": "REAL",
+    "writer_id": "INTEGER",
+    "nested_in": "INTEGER",
+    "repeat_of": "INTEGER",
+    "seen": "INTEGER",
+    "settled_ts": "TEXT",
+    "duration_ms": "INTEGER",
+    "exit_code": "INTEGER",
+    "closed_by": "TEXT",
+    "result_digest": "TEXT",
+    "later_status": "TEXT",
+    "later_ts": "TEXT",
+    "later_digest": "TEXT",
+    "reported_ts": "TEXT",
+    "no_signal": "INTEGER",
+    "changed": "INTEGER",
+}
+"""Columns of `ledger` in order. All but five may be NULL, so that a row by other software stays readable."""
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS ledger(" + ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()) + ")",
+    # One row per process that ever wrote: who could still settle a pending call, and on which SQLite build.
+    """CREATE TABLE IF NOT EXISTS writer(
+        id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, started TEXT NOT NULL, boot_id TEXT NOT NULL,
+        pid_namespace TEXT NOT NULL, machine TEXT NOT NULL, opened_ts TEXT NOT NULL, plugin_version TEXT,
+        host_version TEXT, python_version TEXT, sqlite_version TEXT, journal_mode TEXT)""",
+    # How far each spool file has been merged; written in the transaction that merges, so a record counts once.
+    "CREATE TABLE IF NOT EXISTS spool_merged(name TEXT PRIMARY KEY, size INTEGER NOT NULL, merged_ts TEXT NOT NULL)",
+    # When a conversation was seen to have been compacted; `marker` tells one compaction from the next.
+    """CREATE TABLE IF NOT EXISTS compaction(
+        session_id TEXT NOT NULL, marker TEXT NOT NULL, seen_ts TEXT NOT NULL, PRIMARY KEY(session_id, marker))""",
+    # What the agent was told, in which turn, and whether that turn is known to have reached the model.
+    """CREATE TABLE IF NOT EXISTS notice(
+        id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, turn_id TEXT NOT NULL, ts TEXT NOT NULL,
+        delivered INTEGER)""",
+    """CREATE TABLE IF NOT EXISTS notice_item(
+        notice_id INTEGER NOT NULL, ledger_id INTEGER NOT NULL, kind TEXT NOT NULL, amount INTEGER,
+        PRIMARY KEY(ledger_id, kind, notice_id)) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS notice_session ON notice(session_id, id)",
+    # Tools that this host never confirmed, learnt from at least five calls of one process.
+    "CREATE TABLE IF NOT EXISTS no_signal(tool_name TEXT PRIMARY KEY, learnt_ts TEXT NOT NULL)",
+)
+
+_INDEXES = (
+    # Pairing by call id, and one session's rows.
+    "CREATE INDEX IF NOT EXISTS ledger_call ON ledger(session_id, tool_call_id)",
+    # Reconciling and counting cost what is unconfirmed, not what was ever recorded.
+    "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status, session_id) WHERE status <> 'CONFIRMED'",
+    # "What changed since N" is one range; it also serves as an index by time, since `changed` >= `ts`.
+    "CREATE INDEX IF NOT EXISTS ledger_changed ON ledger(changed)",
+    # Has the very same call been issued before?
+    "CREATE INDEX IF NOT EXISTS ledger_same ON ledger(args_hash) WHERE args_hash IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
+)
+
+
+class ForeignSchemaError(sqlite3.DatabaseError):
+    """The file has a `ledger` that this plugin cannot write to without changing what is there."""
+
+
+def columns_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """Names of the columns that `ledger` has in this file; empty when there is no such table."""
+    return frozenset(row[1] for row in connection.execute("PRAGMA table_info(ledger)"))
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make or widen the tables in one transaction. Rows that are there stay as they are.
+
+    Raises ForeignSchemaError where `ledger` is no table or demands columns that are not ours, sqlite3.Error else.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version >= VERSION and columns_of(connection) >= COLUMNS.keys():
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _widen(connection)
+        for statement in (*_TABLES, *_INDEXES):
+            connection.execute(statement)
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < VERSION:
+            connection.execute(f"PRAGMA user_version={VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _widen(connection: sqlite3.Connection) -> None:
+    found = connection.execute("SELECT type FROM sqlite_master WHERE name='ledger'").fetchone()
+    if found is None:
+        return
+    if found[0] != "table":
+        raise ForeignSchemaError(f"`ledger` is a {found[0]}, not a table")
+    rows = connection.execute("PRAGMA table_info(ledger)").fetchall()
+    names = {row[1] for row in rows}
+    if not {"id", "tool_name", "status"} <= names:
+        raise ForeignSchemaError("`ledger` lacks one of the columns id, tool_name, status")
+    demanded = sorted(row[1] for row in rows if row[3] and row[4] is None and not row[5] and row[1] not in COLUMNS)
+    if demanded:
+        raise ForeignSchemaError(f"`ledger` demands columns of other software: {', '.join(demanded)}")
+    for name, kind in COLUMNS.items():
+        if name not in names:
+            connection.execute(f"ALTER TABLE ledger ADD COLUMN {name} {kind.split()[0]}")
