@@ -1,0 +1,1 @@
+"""Both databases, read-only: as streams of changes for the app, as one reading for a command."""

@@ -1,0 +1,99 @@
+"""Before a database is opened: may we, without its owner noticing? And what an SQLite error means to a person."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+from agent_ledger.engine.inert import inert
+
+MISSING = "missing"
+STALE = "stale"
+UNREADABLE = "unreadable"
+FOREIGN_OWNER = "foreign-owner"
+
+
+class SourceError(Exception):
+    """A database cannot be read: which one, why, and what to do. `str()` is one plain, inert sentence."""
+
+    def __init__(self, path: Path, reason: str, remedy: str, *, state: str = UNREADABLE) -> None:
+        self.path = path
+        self.reason = inert(reason)
+        self.remedy = inert(remedy)
+        self.state = state
+        """`missing`, `stale` (comes back by itself), `unreadable` or `foreign-owner`."""
+        super().__init__(f"{inert(str(path))} {self.reason}: {self.remedy}.")
+
+
+def read_only_uri(path: Path) -> str:
+    """Names the file for SQLite: a link followed (its `-wal` lies beside the target), `?`, `#`, `%` escaped."""
+    return path.resolve().as_uri() + "?mode=ro"
+
+
+def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
+    """A read-only connection that the file's holder does not notice. Raises SourceError.
+
+    SQLite reads the file with the first statement only: that one may still raise sqlite3.Error (see `explain`).
+    """
+    check(path)
+    try:
+        connection = sqlite3.connect(read_only_uri(path), uri=True, isolation_level=None, timeout=timeout_s)
+    except (sqlite3.Error, OSError) as error:
+        raise explain(path, error) from error
+    try:
+        connection.execute("PRAGMA query_only=1")
+    except sqlite3.Error as error:
+        connection.close()
+        raise explain(path, error) from error
+    return connection
+
+
+def check(path: Path) -> os.stat_result:
+    """Is there a file that may be opened? Looks with `stat()` only, never into it. Raises SourceError.
+
+    A reader of a WAL store whose `-wal` or `-shm` is missing creates them under its own user, and the owner
+    can then no longer write. Whether a store is in WAL mode cannot be seen from outside, so any file of
+    another user without both is left alone. Root is safe: SQLite gives the files to the store's owner.
+    """
+    try:
+        info = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise SourceError(path, "does not exist", "it appears with the first record", state=MISSING) from error
+    except OSError as error:
+        raise explain(path, error) from error
+    if not stat.S_ISREG(info.st_mode):
+        raise SourceError(path, "is not a file", "name the database file itself")
+    if hasattr(os, "geteuid") and os.geteuid() not in (0, info.st_uid) and not _has_sidecars(path.resolve()):
+        raise SourceError(
+            path,
+            "belongs to another user and is not in use right now, and opening it could lock its owner out",
+            "read it as its owner, or while its owner has it open",
+            state=FOREIGN_OWNER,
+        )
+    return info
+
+
+def _has_sidecars(path: Path) -> bool:
+    return all(os.path.exists(f"{path}{end}") for end in ("-wal", "-shm"))
+
+
+def explain(path: Path, error: Exception) -> SourceError:
+    """What went wrong, in words."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if isinstance(code, int) else None
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return SourceError(path, "is locked by another process", "try again in a moment", state=STALE)
+    if primary == sqlite3.SQLITE_NOTADB:
+        return SourceError(path, "is no SQLite database", "name another file, or move this one away")
+    if primary == sqlite3.SQLITE_CORRUPT:
+        return SourceError(path, "is damaged", "move it away with its -wal and -shm, and recover a copy of it")
+    if isinstance(error, PermissionError) or primary in (
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+    ):
+        return SourceError(path, f"cannot be opened ({error})", "check the rights of the file and of its folder")
+    return SourceError(path, f"cannot be read ({error})", "check the file and the disk")
