@@ -1,0 +1,77 @@
+"""Keyed hashes of whole argument values: they can be compared later, and nothing can be read from them.
+
+The key belongs to one home and never leaves it (`hash.key`, mode 0600). BLAKE2b in keyed mode, RFC 7693.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from .paths import private_file
+
+KEY_BYTES = 32
+HASH_BYTES = 16
+
+
+def load_key(path: Path) -> bytes:
+    """The home's key, made on first use. Of several processes that make it at once, one wins. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        return _read_key(path)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = private_file(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(descriptor, secrets.token_bytes(KEY_BYTES))
+    finally:
+        os.close(descriptor)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        os.unlink(draft)
+    return _read_key(path)
+
+
+def _read_key(path: Path) -> bytes:
+    descriptor = private_file(path, os.O_RDONLY)
+    try:
+        key = os.read(descriptor, 4096)
+    finally:
+        os.close(descriptor)
+    if len(key) != KEY_BYTES:
+        raise OSError(f"{path} holds {len(key)} bytes instead of {KEY_BYTES}")
+    return key
+
+
+_encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=repr).encode
+
+
+def canonical(value: Any) -> str:
+    """One text for equal values: sorted names, no spaces. Falls back to `repr` for what JSON does not know."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+def call_hash(key: bytes, tool_name: str, canonical_args: str) -> bytes:
+    """Equal for calls of one tool with equal arguments."""
+    text = f"{tool_name}\0{canonical_args}".encode("utf-8", "surrogatepass")
+    return blake2b(text, key=key, digest_size=HASH_BYTES).digest()
+
+
+def value_hash(key: bytes, value: Any) -> str:
+    """Hash of one argument: of the text itself for a string (so a file's content compares), else of its JSON."""
+    text = value if isinstance(value, str) else canonical(value)
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=HASH_BYTES).hexdigest()
+
+
+def value_hashes(key: bytes, args: Mapping[str, Any]) -> str:
+    """JSON object of argument name to `value_hash`, for arguments that are not stored as they are."""
+    return json.dumps({str(name): value_hash(key, value) for name, value in args.items()}, separators=(",", ":"))

@@ -1,0 +1,151 @@
+"""What a host's report of an outcome means: status, effect, exit code, and the start of the result's text.
+
+Statuses and error types as Hermes 0.19 and 0.22 send them with `post_tool_call`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX
+from .redact import redact_text
+
+_BY_STATUS = frozenset({"blocked", "timeout", "cancelled"})
+
+_NEVER_STARTED = frozenset(
+    {
+        "plugin_block",
+        "guardrail_block",
+        "tool_scope_block",
+        "invalid_tool_arguments",
+        "suspected_pruned_tool_arguments",
+        "edit_approval_denied",
+        "edit_approval_error",
+    }
+)
+"""Error types with which the host says that it refused before the tool ran."""
+
+_READ_FOR_EXIT_CODE = 200_000
+"""Characters of a result that are parsed for its exit code; longer ones are searched at both ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended: `status` CONFIRMED or `ERROR:<type>`, `effect` done, none or unknown."""
+
+    status: str
+    effect: str
+    exit_code: int | None
+    duration_ms: int | None
+    digest: str | None
+
+    @property
+    def confirmed(self) -> bool:
+        return self.status == CONFIRMED
+
+
+def judge(
+    *,
+    tool_name: str,
+    result: Any,
+    status: object,
+    error_type: object,
+    duration_ms: object,
+    announced: bool,
+    redact: bool,
+) -> Outcome:
+    """The outcome that a `post_tool_call` reports.
+
+    `announced` says whether a `pre_tool_call` was seen: a cancelled call without one never started.
+    Hermes 0.19 calls a command with a failing exit code "ok" and 0.22 calls it an error; both become one here.
+    """
+    text = result_text(result)
+    exit_code = _exit_code(tool_name, result, text)
+    kind = _error_kind(status, error_type, exit_code, result, text)
+    if kind is None:
+        final, effect = CONFIRMED, "done"
+    else:
+        final = ERROR_PREFIX + kind
+        never = kind == "blocked" or error_type in _NEVER_STARTED or (kind == "cancelled" and not announced)
+        effect = "none" if never else "unknown"
+    duration = int(duration_ms) if isinstance(duration_ms, (int, float)) and not isinstance(duration_ms, bool) else None
+    return Outcome(final, effect, exit_code, duration, digest(text, redact=redact))
+
+
+def _error_kind(status: object, error_type: object, exit_code: int | None, result: Any, text: str | None) -> str | None:
+    if isinstance(status, str) and status in _BY_STATUS:
+        return status
+    kind = error_type if isinstance(error_type, str) and error_type else None
+    if status in ("ok", "success"):
+        return "tool_error" if exit_code else None
+    if isinstance(status, str) and status:
+        return _word(kind or "error")
+    # No status at all: the host derives it from a truthy `error` in a JSON result, and so do we.
+    if kind is not None:
+        return _word(kind)
+    return "tool_error" if exit_code or _has_error(result, text) else None
+
+
+def _word(kind: str) -> str:
+    return "".join(c if c.isalnum() or c in "_.-" else "_" for c in kind)[:60] or "error"
+
+
+def _has_error(result: Any, text: str | None) -> bool:
+    data = result if isinstance(result, Mapping) else _object(text)
+    return bool(data and data.get("error"))
+
+
+def result_text(result: Any) -> str | None:
+    """The result as the host gave it: its own text, or the JSON of a structured one."""
+    if result is None or isinstance(result, str):
+        return result
+    if isinstance(result, bytes):
+        return result[: 4 * DIGEST_LIMIT].decode("utf-8", "replace")
+    try:
+        return json.dumps(result, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return repr(result)
+
+
+def digest(text: str | None, *, redact: bool) -> str | None:
+    """The first `DIGEST_LIMIT` characters without secrets. Redacted on a longer piece, so none is cut in half."""
+    if text is None:
+        return None
+    if redact:
+        text = redact_text(text[: DIGEST_LIMIT + 4096])[0]
+    return text[:DIGEST_LIMIT]
+
+
+def _exit_code(tool_name: str, result: Any, text: str | None) -> int | None:
+    if tool_name != "terminal":
+        return None
+    data = result if isinstance(result, Mapping) else _object(text)
+    code = data.get("exit_code") if data else None
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def _object(text: str | None) -> Mapping[str, Any] | None:
+    if not text or not text.startswith("{"):
+        return None
+    if len(text) > _READ_FOR_EXIT_CODE:
+        return _tail_object(text)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _tail_object(text: str) -> Mapping[str, Any] | None:
+    """`exit_code` and `error` of a long terminal result: the host writes them behind the output."""
+    at = text.rfind('"exit_code"')
+    if at < 0:
+        return None
+    try:
+        data = json.loads("{" + text[at:])
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None

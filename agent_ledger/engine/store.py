@@ -1,0 +1,320 @@
+"""The one writing connection of a process and home: every statement that changes `ledger.db`.
+
+Each change is one statement or one short transaction. Nothing here waits longer than its caller allows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import schema
+from .mounts import network_mount
+from .outcome import Outcome
+from .paths import Paths, private_file, private_folder
+from .process import Identity
+from .records import CONFIRMED, GHOST_REPORTED, PENDING
+from .turnstile import Turnstile
+
+BUSY_MS = 20
+"""How long SQLite itself may wait for a lock: far under what a host allows a hook."""
+
+CHECKPOINT_PAGES = 4000
+"""Pages in the log after which it is worth emptying; done off the hook, since it waits for the disk."""
+
+ISSUE_COLUMNS = (
+    "ts", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_cut",
+    "args_redacted", "args_hash", "value_hashes", "status", "effect", "grace_s", "mono", "writer_id", "nested_in",
+    "settled_ts", "duration_ms", "exit_code", "closed_by", "result_digest",
+)  # fmt: skip
+
+_NEXT = "max(?, (SELECT coalesce(max(changed), 0) + 1 FROM ledger))"
+"""The change counter: the clock in microseconds, but always above every value in the file."""
+
+_UNSETTLED = "status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
+
+
+class BusyError(Exception):
+    """Another writer has its turn and did not finish in the time we had."""
+
+
+class Store:
+    """An open `ledger.db`. The caller lets one thread in at a time."""
+
+    def __init__(self, paths: Paths, *, durability: str) -> None:
+        """Opens or makes the ledger. Raises OSError, sqlite3.Error, schema.ForeignSchemaError."""
+        private_folder(paths.data)
+        os.close(private_file(paths.ledger, os.O_RDWR | os.O_CREAT))
+        self._turnstile = Turnstile(paths.turnstile)
+        self.connection = sqlite3.connect(
+            paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        try:
+            self.journal_mode, self.mount = self._choose_journal(paths.ledger)
+            self.durability = durability
+            self.connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
+            self.connection.execute("PRAGMA wal_autocheckpoint=0")
+            with self.turn(0.5):
+                schema.prepare(self.connection)
+        except BaseException:
+            self.close()
+            raise
+        self._insert: dict[int, str] = {}
+
+    def _choose_journal(self, ledger: Path) -> tuple[str, str | None]:
+        """WAL wherever it can work; on a network mount, or where SQLite refuses it, the plain rollback journal."""
+        mount = network_mount(ledger)
+        wanted = "DELETE" if mount else "WAL"
+        with self.turn(0.5):
+            try:
+                (mode,) = self.connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()
+            except sqlite3.OperationalError as error:
+                if wanted == "DELETE" or "locking protocol" not in str(error):
+                    raise
+                (mode,) = self.connection.execute("PRAGMA journal_mode=DELETE").fetchone()
+        return str(mode).lower(), mount
+
+    @contextlib.contextmanager
+    def turn(self, seconds: float) -> Iterator[None]:
+        """Our turn among the writer processes. Raises BusyError when it does not come in time."""
+        if not self._turnstile.enter(seconds):
+            raise BusyError("another process is writing")
+        try:
+            yield
+        finally:
+            self._turnstile.leave()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self.connection.close()
+        self._turnstile.close()
+
+    # -- writing one call ------------------------------------------------------------------------------------------
+
+    def add_writer(self, who: Identity, about: dict[str, str], opened_ts: str) -> int:
+        """The row of this process in `writer`; one row however often it is asked for."""
+        found = self.connection.execute(
+            "SELECT id FROM writer WHERE pid=? AND started=? AND boot_id=? AND machine=? AND pid_namespace=?"
+            " ORDER BY id DESC LIMIT 1",
+            (who.pid, who.started, who.boot_id, who.machine, who.pid_namespace),
+        ).fetchone()
+        if found and who.started:
+            return int(found[0])
+        cursor = self.connection.execute(
+            "INSERT INTO writer(pid, started, boot_id, pid_namespace, machine, opened_ts, plugin_version, host_version,"
+            " python_version, sqlite_version, journal_mode) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                who.pid, who.started, who.boot_id, who.pid_namespace, who.machine, opened_ts, about.get("plugin", ""),
+                about.get("host", ""), about.get("python", ""), sqlite3.sqlite_version, self.journal_mode,
+            ),
+        )  # fmt: skip
+        return int(cursor.lastrowid or 0)
+
+    def insert(
+        self, row: Sequence[Any], *, conversation: Sequence[str], repeats_since: str, compacted: str, now_us: int
+    ) -> int | None:
+        """Add a call (values in the order of ISSUE_COLUMNS). None when this very call is pending already.
+
+        An identical call of the same conversation is linked (`repeat_of`, always to the first of its kind) if it
+        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none).
+        """
+        sql = self._insert.get(len(conversation)) or self._insert_sql(len(conversation))
+        cursor = self.connection.execute(
+            sql,
+            (
+                *row,
+                row[10],
+                *conversation,
+                repeats_since,
+                compacted,
+                now_us,
+                row[3],
+                row[1],
+                row[3],
+                row[2],
+                row[5],
+                row[10],
+            ),
+        )
+        return int(cursor.lastrowid or 0) if cursor.rowcount else None
+
+    def _insert_sql(self, sessions: int) -> str:
+        values = ",".join("?" * len(ISSUE_COLUMNS))
+        repeat = (
+            "SELECT coalesce(repeat_of, id) FROM ledger WHERE args_hash = ?"
+            f" AND session_id IN ({','.join('?' * sessions)}) AND effect IS NOT 'none' AND (ts >= ? OR ts < ?)"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        # The same ids in the same request: the host announced one call twice (two agents on one chat, hermes-agent
+        # #45325, or two copies of the plugin). Without a call id nothing tells two calls from one.
+        announced = (
+            "SELECT 1 FROM ledger WHERE ? <> '' AND session_id = ? AND tool_call_id = ? AND turn_id = ?"
+            " AND request_id = ? AND args_hash = ? AND status = 'PENDING'"
+        )
+        sql = (
+            f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, repeat_of, changed)"
+            f" SELECT {values}, ({repeat}), {_NEXT} WHERE NOT EXISTS ({announced})"
+        )
+        self._insert[sessions] = sql
+        return sql
+
+    def seen_again(self, *, session_id: str, turn_id: str, tool_call_id: str, now_us: int) -> int | None:
+        """Count one more announcement of a pending call; its id."""
+        found = self.connection.execute(
+            "SELECT id FROM ledger WHERE session_id=? AND tool_call_id=? AND turn_id=? AND status='PENDING'",
+            (session_id, tool_call_id, turn_id),
+        ).fetchone()
+        if found is None:
+            return None
+        self.connection.execute(
+            f"UPDATE ledger SET seen=coalesce(seen,1)+1, changed={_NEXT} WHERE id=?", (now_us, found[0])
+        )
+        return int(found[0])
+
+    def settle(self, call_id: int, tool_call_id: str, outcome: Outcome, *, by: str, ts: str, now_us: int) -> bool:
+        """Settle one unsettled row. False when there is none with that id and call id."""
+        cursor = self.connection.execute(
+            "UPDATE ledger SET status=?, effect=?, result_digest=?, settled_ts=?, duration_ms=?, exit_code=?,"
+            f" closed_by=?, changed={_NEXT} WHERE id=? AND tool_call_id=? AND {_UNSETTLED}",
+            (
+                outcome.status, outcome.effect, outcome.digest, ts, outcome.duration_ms, outcome.exit_code, by, now_us,
+                call_id, tool_call_id,
+            ),
+        )  # fmt: skip
+        return bool(cursor.rowcount)
+
+    def fill_session(self, call_id: int, session_id: str, turn_id: str) -> None:
+        """Name the conversation of a call that was announced without one (hermes-agent #28961)."""
+        self.connection.execute(
+            "UPDATE ledger SET session_id=?, turn_id=coalesce(nullif(turn_id,''),?) WHERE id=? AND session_id=''",
+            (session_id, turn_id, call_id),
+        )
+
+    def contradict(self, call_id: int, outcome: Outcome, *, ts: str, now_us: int) -> bool:
+        """Record a settlement that differs from the one that stands. The effect is done once either says so."""
+        cursor = self.connection.execute(
+            "UPDATE ledger SET later_status=?, later_ts=?, later_digest=?,"
+            f" effect=CASE WHEN ?='done' THEN 'done' ELSE effect END, changed={_NEXT}"
+            f" WHERE id=? AND status<>? AND NOT ({_UNSETTLED})",
+            (outcome.status, ts, outcome.digest, outcome.effect, now_us, call_id, outcome.status),
+        )
+        return bool(cursor.rowcount)
+
+    # -- finding the row of a settlement ---------------------------------------------------------------------------
+
+    def find(
+        self, *, session_id: str, turn_id: str, tool_call_id: str, task_id: str, request_id: str, tool_name: str,
+        args_hash: bytes | None,
+    ) -> tuple[int, str, bool] | None:  # fmt: skip
+        """(id, call id, unsettled) of the row that a settlement speaks of; None when no row is left for it."""
+        if tool_call_id:
+            return self._find_by_id(session_id, turn_id, tool_call_id, request_id, tool_name)
+        return self._find_by_tool(session_id, task_id, tool_name, args_hash)
+
+    def _find_by_id(
+        self, session_id: str, turn_id: str, tool_call_id: str, request_id: str, tool_name: str
+    ) -> tuple[int, str, bool] | None:
+        columns = f"id, tool_call_id, {_UNSETTLED}"
+        # Ids come from the model's provider and are not unique: the same turn, else a row that names none.
+        rank = (
+            " AND tool_name = ? AND (turn_id = ? OR turn_id = '' OR turn_id IS NULL OR ? = '')"
+            f" ORDER BY (request_id = ?) DESC, ({_UNSETTLED}) DESC, id LIMIT 1"
+        )
+        rest = (tool_name, turn_id, turn_id, request_id)
+        for session in dict.fromkeys((session_id, "")):
+            found = self.connection.execute(
+                f"SELECT {columns} FROM ledger WHERE session_id = ? AND tool_call_id = ?{rank}",
+                (session, tool_call_id, *rest),
+            ).fetchone()
+            if found:
+                return int(found[0]), str(found[1]), bool(found[2])
+        if not session_id:
+            found = self.connection.execute(
+                f"SELECT {columns} FROM ledger WHERE {_UNSETTLED} AND tool_call_id = ?{rank}", (tool_call_id, *rest)
+            ).fetchone()
+        return (int(found[0]), str(found[1]), bool(found[2])) if found else None
+
+    def _find_by_tool(
+        self, session_id: str, task_id: str, tool_name: str, args_hash: bytes | None
+    ) -> tuple[int, str, bool] | None:
+        scope, value = ("session_id", session_id) if session_id else ("task_id", task_id)
+        found = self.connection.execute(
+            f"SELECT id, tool_call_id FROM ledger WHERE {_UNSETTLED} AND tool_name = ? AND {scope} = ?"
+            " ORDER BY (args_hash IS ?) DESC, (coalesce(tool_call_id,'') = '') DESC, id LIMIT 1",
+            (tool_name, value, args_hash),
+        ).fetchone()
+        if found is None and session_id and task_id:
+            # Announced without a session and settled with one.
+            found = self.connection.execute(
+                f"SELECT id, tool_call_id FROM ledger WHERE {_UNSETTLED} AND tool_name = ? AND session_id = ''"
+                " AND task_id = ? ORDER BY (args_hash IS ?) DESC, id LIMIT 1",
+                (tool_name, task_id, args_hash),
+            ).fetchone()
+        return (int(found[0]), str(found[1] or ""), True) if found else None
+
+    # -- reconciling -----------------------------------------------------------------------------------------------
+
+    def unsettled_of(self, sessions: Sequence[str], task_id: str) -> list[tuple[Any, ...]]:
+        """Pending and reported rows of a conversation: id, ts, tool, args, status, grace, mono, writer, no_signal,
+        call id, session, turn, seen. A nested call without a session belongs to the conversation of its task."""
+        marks = ",".join("?" * len(sessions))
+        return self.connection.execute(
+            "SELECT id, ts, tool_name, args_json, status, grace_s, mono, writer_id, no_signal, tool_call_id,"
+            f" session_id, turn_id, task_id FROM ledger WHERE {_UNSETTLED}"
+            f" AND (session_id IN ({marks}) OR (session_id = '' AND ? <> '' AND task_id = ?)) ORDER BY id",
+            (*sessions, task_id, task_id),
+        ).fetchall()
+
+    def report(self, ids: Sequence[int], *, ts: str, now_us: int) -> list[int]:
+        """PENDING to GHOST_REPORTED; the ids that were still pending."""
+        done = []
+        for call_id in ids:
+            cursor = self.connection.execute(
+                f"UPDATE ledger SET status='{GHOST_REPORTED}', reported_ts=coalesce(reported_ts, ?),"
+                f" effect='unknown', changed={_NEXT} WHERE id=? AND status='{PENDING}'",
+                (ts, now_us, call_id),
+            )
+            if cursor.rowcount:
+                done.append(call_id)
+        return done
+
+    def mark_no_signal(self, tool_name: str, ids: Sequence[int], *, ts: str, now_us: int) -> None:
+        self.connection.execute("INSERT OR IGNORE INTO no_signal VALUES(?,?)", (tool_name, ts))
+        for call_id in ids:
+            self.connection.execute(
+                f"UPDATE ledger SET no_signal=1, changed={_NEXT} WHERE id=? AND no_signal IS NOT 1", (now_us, call_id)
+            )
+
+    def confirmed_before(self, sessions: Sequence[str], before_ts: str, limit: int) -> list[tuple[Any, ...]]:
+        """The newest confirmed calls of a conversation issued before a moment: id, ts, tool, args."""
+        marks = ",".join("?" * len(sessions))
+        return self.connection.execute(
+            f"SELECT id, ts, tool_name, args_json FROM ledger WHERE session_id IN ({marks}) AND status='{CONFIRMED}'"
+            " AND ts < ? ORDER BY id DESC LIMIT ?",
+            (*sessions, before_ts, limit),
+        ).fetchall()
+
+    def checkpoint(self) -> None:
+        """Empty the log into the file as far as readers allow. Waits for the disk: never call it from a hook."""
+        self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
+def log_pages(ledger: Path) -> int:
+    """Pages of 4 KiB waiting in the write-ahead log beside `ledger`; 0 where there is none."""
+    try:
+        return os.stat(f"{ledger}-wal").st_size // 4096
+    except OSError:
+        return 0
