@@ -104,8 +104,9 @@ def _make_venv() -> None:
 
 def _pip(*arguments: str) -> None:
     command = [str(_tool("python")), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments, "--quiet"]
-    done = subprocess.run(command, cwd=ROOT)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
+        print(done.stdout + done.stderr, file=sys.stderr, end="")
         raise SetupError("pip could not install the project; its own message stands above.")
 
 
