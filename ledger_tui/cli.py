@@ -1,0 +1,135 @@
+"""The command line: options before the command, the commands, and how everything ends in one code."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from agent_ledger.engine.inert import inert
+from ledger_tui.commands import calls, status
+from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
+from ledger_tui.commands.output import warn
+from ledger_tui.commands.place import Place, place_of
+from ledger_tui.sources.guard import SourceError
+
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """The top group: whatever goes wrong below becomes one sentence and one exit code, never a traceback."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        code = self._guarded(list(sys.argv[1:] if args is None else args), prog_name or "ledger-tui", extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _guarded(self, args: list[str], name: str, extra: dict[str, Any]) -> int:
+        try:
+            code = super().main(args, name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except TyperException as error:
+            warn(f"{_sentence(error.format_message())} See: ledger-tui --help")
+            return USAGE
+        except CommandError as error:
+            warn(error.text)
+            return error.code
+        except SourceError as error:
+            warn(str(error))
+            return UNREADABLE
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except BrokenPipeError:
+            _leave_pipe()
+            return 0
+        except Exception as error:
+            if os.environ.get("LEDGER_TUI_DEBUG"):
+                raise
+            warn(
+                f"This is a defect of ledger-tui, not yours: {type(error).__name__}: {error}."
+                " Set LEDGER_TUI_DEBUG=1 to see where, and please report it."
+            )
+            return UNREADABLE
+        return code if isinstance(code, int) else 0
+
+
+def _sentence(text: str) -> str:
+    line = inert(" ".join(text.split()))
+    return line if line.endswith((".", "!", "?")) else line + "."
+
+
+def _leave_pipe() -> None:
+    """Whoever read us has left. Nothing may complain about that at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="ledger-tui",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    hermes_home: Annotated[
+        str | None, typer.Option("--hermes-home", metavar="DIR", help="Hermes home; else $HERMES_HOME, else ~/.hermes.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="NAME", help="A profile of that home: DIR/profiles/NAME.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option("--ledger", metavar="PATH", help="Another ledger.db.")] = None,
+    state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
+) -> int | None:
+    """What a Hermes agent changed, and what of it was never confirmed. Without a command the app opens."""
+    context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
+    return _open_app(context.obj) if context.invoked_subcommand is None else None
+
+
+def _open_app(place: Place) -> int:
+    if importlib.util.find_spec("ledger_tui.app") is None:
+        raise CommandError("The app is not part of this build; the commands are: see ledger-tui --help.", UNREADABLE)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CommandError(
+            "The app needs a terminal, and this is none; in pipes and scripts use a command, such as: ledger-tui calls",
+            USAGE,
+        )
+    place.ledger_exists()
+    place.state_exists()
+    make_app = importlib.import_module("ledger_tui.app").make_app
+    result = make_app(home=place.home, ledger=place.ledger, state=place.state).run()
+    return result if isinstance(result, int) else 0
+
+
+for group in (status, calls):
+    group.register(app)
+
+if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.
+    importlib.import_module("ledger_tui.commands.demo").register(app)
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; returns its exit code."""
+    code = typer.main.get_command(app).main(args=argv, prog_name="ledger-tui", standalone_mode=False)
+    return code if isinstance(code, int) else 0

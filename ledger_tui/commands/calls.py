@@ -1,0 +1,145 @@
+"""`calls`: the ledger as a list, newest last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from agent_ledger.engine.inert import inert
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.records import STATES
+from ledger_tui.commands.errors import usage
+from ledger_tui.commands.output import duration, print_json, say, table, terminal_width, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.reading import read_judged
+
+DEFAULT_LIMIT = 200
+_SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|h|d|w)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def since_seconds(text: str | None, now: float) -> float | None:
+    """`24h`, `90m`, `2d` ago, or a day or moment (UTC unless it says otherwise), as seconds since 1970.
+
+    Raises CommandError (2) for anything else.
+    """
+    if text is None:
+        return None
+    span = _SPAN.fullmatch(text.strip().lower())
+    if span:
+        return now - float(span[1]) * _UNITS[span[2]]
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise usage(
+            f"--since {text!r} is no time: write a span such as 90m, 24h or 2d, or a day such as 2026-01-02."
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def state_set(names: list[str] | None) -> frozenset[str] | None:
+    """States from the command line, also separated by commas. Raises CommandError (2) for an unknown one."""
+    wanted = [part.strip().lower() for name in names or [] for part in name.split(",")]
+    for name in wanted:
+        if name not in STATES:
+            raise usage(f"--state {name!r} is no state; the states are {', '.join(STATES)}.")
+    return frozenset(wanted) or None
+
+
+def limit_of(value: int | None) -> int | None:
+    """A positive number of rows. Raises CommandError (2)."""
+    if value is not None and value < 1:
+        raise usage(f"--limit {value} is too small: it must be at least 1.")
+    return value
+
+
+def listed(
+    context: typer.Context,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", metavar="STATE", help=f"Only this state: {', '.join(STATES)}.")
+    ] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only this tool.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="Only calls that contain this text.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="WHEN", help="90m, 24h, 2d ago, or a day such as 2026-01-02 (UTC).")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help=f"The newest N (people see {DEFAULT_LIMIT} unless told).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
+) -> None:
+    """The recorded calls, newest last."""
+    place: Place = context.obj
+    wanted = Filter(
+        session_id=session,
+        tool_name=tool,
+        states=state_set(state),
+        since=since_seconds(since, place.clock()),
+        text=text or None,
+    )
+    most = limit_of(limit)
+    rows = read_judged(place, wanted, limit=most if json or most else DEFAULT_LIMIT + 1)
+    if json:
+        print_json(rows)
+        return
+    more = most is None and len(rows) > DEFAULT_LIMIT
+    for line in as_table(rows[-DEFAULT_LIMIT:] if more else rows, width=terminal_width()):
+        say(line)
+    if not rows:
+        say(
+            "No such calls."
+            if place.ledger_exists()
+            else f"Nothing recorded yet: {inert(str(place.ledger))} is not there."
+        )
+    if more:
+        warn(f"Only the newest {DEFAULT_LIMIT} are shown; --limit N shows more, --json everything.")
+
+
+def as_table(rows: list[Mapping[str, Any]], *, width: int) -> list[str]:
+    """Aligned lines with a head, or none where there are no rows. Everything from the ledger is inert already."""
+    if not rows:
+        return []
+    head = ("ID", "TIME (UTC)", "STATE", "AGE", "SESSION", "TOOL", "ARGUMENTS")
+    return table(head, [_cells(row) for row in rows], width=width, flexible=6)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    args = row["args"]
+    kind = f" {row['status'].removeprefix('ERROR:')}" if row["state"] == "error" else ""
+    return (
+        str(row["id"]),
+        str(row["ts"] or "?")[:19].replace("T", " "),
+        (row["state"] + kind)[:20],
+        duration(row["age_s"]),
+        (row["session_id"] or "-")[-20:],
+        row["tool_name"][:28] or "?",
+        args_line(args),
+    )
+
+
+def args_line(args: Any) -> str:
+    """Arguments on one line: `name=value` pairs where they are an object, inert."""
+    if args is None:
+        return "-"
+    if isinstance(args, Mapping):
+        return inert(
+            " ".join(f"{name}={value if isinstance(value, str) else _plain(value)}" for name, value in args.items())
+        )
+    return inert(str(args))
+
+
+def _plain(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("calls")(listed)

@@ -1,0 +1,60 @@
+"""Which Hermes serves a home, and what that version can do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+_PROMPT_BLOCK_SINCE = (0, 22, 6)
+"""First version that ends a turn when a `pre_llm_call` hook says block (hermes-agent PR 81434)."""
+
+_SECONDS = 20.0
+
+
+def version_numbers(text: str | None) -> tuple[int, ...] | None:
+    """`0.22.2.post1` as (0, 22, 2); None for what is no version."""
+    found = re.match(r"v?(\d+(?:\.\d+){1,3})", text or "")
+    return tuple(int(part) for part in found[1].split(".")) if found else None
+
+
+def honours_prompt_block(version: str | None) -> bool | None:
+    """Does this host stop a turn that a prompt policy blocks? None where its version is not known."""
+    numbers = version_numbers(version)
+    return None if numbers is None else numbers >= _PROMPT_BLOCK_SINCE
+
+
+def executable(environ: Mapping[str, str]) -> str | None:
+    """The `hermes` command, if there is one on the path."""
+    return shutil.which("hermes", path=environ.get("PATH"))
+
+
+def run_hermes(arguments: list[str], home: Path, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+    """Run the host's own command for `home`, without a terminal. None where there is none or it does not answer."""
+    command = executable(environ)
+    if command is None:
+        return None
+    try:
+        return subprocess.run(
+            [command, *arguments],
+            env={**environ, "HERMES_HOME": str(home), "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+            cwd=home if os.path.isdir(home) else None,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def asked_version(home: Path, environ: Mapping[str, str]) -> str | None:
+    """The version that `hermes --version` names; None where it cannot be asked."""
+    answer = run_hermes(["--version"], home, environ)
+    found = re.search(r"v?(\d+\.\d+\.\d+(?:[.\w+-]*\w)?)", answer.stdout) if answer is not None else None
+    return found[1] if found else None

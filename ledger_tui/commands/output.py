@@ -1,0 +1,91 @@
+"""How commands speak: JSON for programs, aligned text for people, one sentence on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from agent_ledger.engine.inert import inert
+
+
+def print_json(value: Any) -> None:
+    """One document, in ASCII: whatever an agent wrote, a terminal sees only letters and backslashes."""
+    sys.stdout.write(_document(value, indent=2) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One document on one line, sent at once: for pipes that wait for it."""
+    sys.stdout.write(_document(value, indent=None) + "\n")
+    sys.stdout.flush()
+
+
+def _document(value: Any, indent: int | None) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=True, indent=indent, allow_nan=False)
+    except ValueError:  # Python reads NaN in arguments, but JSON has no such number.
+        return json.dumps(_finite(value), ensure_ascii=True, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def say(line: str = "") -> None:
+    """One line for a person. A character that the stream cannot show is written as an escape, never a crash."""
+    sys.stdout.write(speakable(line, sys.stdout.encoding) + "\n")
+
+
+def warn(line: str) -> None:
+    """One sentence on standard error."""
+    sys.stderr.write(speakable(inert(line), sys.stderr.encoding) + "\n")
+    sys.stderr.flush()
+
+
+def speakable(line: str, encoding: str | None) -> str:
+    """`line` with what `encoding` lacks written as backslash escapes."""
+    name = encoding or "ascii"
+    return line.encode(name, "backslashreplace").decode(name)
+
+
+def fit(text: str, width: int) -> str:
+    """`text` in exactly `width` terminal cells; what does not fit is cut and marked."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(text, max(0, width - 1)) + "…"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int, flexible: int) -> list[str]:
+    """Aligned lines, measured in cells. The column number `flexible` takes what the others leave of `width`."""
+    lines = [list(head), *(list(row) for row in rows)]
+    widths = [max(cell_len(line[i]) for line in lines) for i in range(len(head))]
+    others = sum(widths) - widths[flexible] + 2 * (len(head) - 1)
+    widths[flexible] = min(widths[flexible], max(12, width - others))
+    return ["  ".join(fit(cell, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines]
+
+
+def terminal_width(default: int = 160) -> int:
+    """Cells of the terminal; `default` where standard output is a pipe or file."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else default
+    except (OSError, ValueError):
+        return default
+
+
+def duration(seconds: float | None) -> str:
+    """`42s`, `7m`, `3h`, `12d`; a question mark where nobody knows."""
+    if seconds is None:
+        return "?"
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size * (2 if unit != "m" else 1):
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(seconds)}s"

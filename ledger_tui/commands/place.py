@@ -1,0 +1,92 @@
+"""Which home, ledger and session store a command is about, by the options before it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_ledger.engine.paths import DATA_FOLDER, Paths
+from ledger_tui.commands.errors import unreadable, usage
+from ledger_tui.tmux_line import profile_home, profile_name
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command looks. Nothing is opened or created by asking."""
+
+    home: Path
+    ledger: Path
+    state: Path
+    home_named: bool = False
+    ledger_named: bool = False
+    state_named: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    clock: Callable[[], float] = time.time
+    mono_clock: Callable[[], float] = time.monotonic
+
+    @property
+    def data(self) -> Path:
+        """The folder of the ledger: policy modes, settings and the spool lie beside it."""
+        return self.ledger.parent
+
+    @property
+    def ledger_paths(self) -> Paths | None:
+        """What lies around the ledger, its spool among it; None for a ledger that lies in no home."""
+        home = self.data.parents[1] if len(self.data.parents) > 1 else self.data
+        return Paths(home) if home / DATA_FOLDER == self.data else None
+
+    def ledger_exists(self) -> bool:
+        """False where the default ledger is not there yet. Raises CommandError (3) for one named by option."""
+        return _exists(self.ledger, "ledger", "--ledger", self.ledger_named)
+
+    def state_exists(self) -> bool:
+        """The same for the session store."""
+        return _exists(self.state, "session store", "--state", self.state_named)
+
+
+def _exists(path: Path, what: str, option: str, named: bool) -> bool:
+    try:
+        there = os.path.lexists(path)
+    except ValueError as error:
+        raise usage(f"{option}: {path!r} is not a path") from error
+    if not there and named:
+        raise unreadable(f"The {what} {path} named by {option} does not exist; check the path.")
+    return there
+
+
+def place_of(
+    hermes_home: str | None,
+    profile: str | None,
+    ledger: str | None,
+    state: str | None,
+    environ: Mapping[str, str],
+) -> Place:
+    """The place that these options name. Raises CommandError (2) for values that cannot be meant."""
+    home = _path(hermes_home or environ.get("HERMES_HOME") or "~/.hermes", "--hermes-home")
+    for option, value in (("--hermes-home", hermes_home), ("--ledger", ledger), ("--state", state)):
+        if value == "":
+            raise usage(f"{option} needs a path, but what it was given is empty.")
+    if profile is not None:
+        if not profile or not profile_name(profile):
+            raise usage(f"--profile {profile!r} is no profile name: use small letters, digits, - and _, and no path.")
+        home = Path(profile_home(str(home), profile))
+    paths = Paths(home)
+    return Place(
+        home=home,
+        ledger=_path(ledger, "--ledger") if ledger else paths.ledger,
+        state=_path(state, "--state") if state else paths.state,
+        home_named=hermes_home is not None or profile is not None,
+        ledger_named=ledger is not None,
+        state_named=state is not None,
+        environ=environ,
+    )
+
+
+def _path(text: str, option: str) -> Path:
+    try:
+        return Path(os.path.abspath(Path(text).expanduser()))
+    except (RuntimeError, ValueError) as error:
+        raise usage(f"{option}: the path {text!r} cannot be resolved; write it out in full.") from error

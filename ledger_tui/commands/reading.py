@@ -1,0 +1,169 @@
+"""Ledger rows as the commands show them: read once, judged by the clock and by which writers still live."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent_ledger.engine import process, queries
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.records import STATES, Call, Writer
+from ledger_tui.commands.place import Place
+from ledger_tui.sources import guard, snapshot
+from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.reading import one_snapshot
+from ledger_tui.sources.snapshot import Reading
+
+_PAGE = 2000
+_DEEP = 200
+_PENDING_ONLY = Filter(states=frozenset({"pending", "overdue"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Tells the state of a call now: by the clock, and by whether its writer can still settle it."""
+
+    now: float
+    mono_now: float
+    writers: Mapping[int, Writer]
+    _dead: dict[int, bool | None] = field(default_factory=dict)
+
+    def _writer(self, call: Call) -> Writer | None:
+        return self.writers.get(call.writer_id) if call.writer_id is not None else None
+
+    def writer_dead(self, call: Call) -> bool | None:
+        """Is the process that wrote this row proven gone? None where that cannot be told."""
+        writer = self._writer(call)
+        if writer is None:
+            return None
+        if writer.id not in self._dead:
+            self._dead[writer.id] = process.is_dead(writer)
+        return self._dead[writer.id]
+
+    def row(self, call: Call) -> Mapping[str, Any]:
+        """The shape of `calls --json`."""
+        writer = self._writer(call)
+        mono = self.mono_now if writer is not None and process.same_boot(writer) else None
+        dead = self.writer_dead(call)
+        try:
+            row = queries.call_json(call, now=self.now, mono_now=mono, writer_dead=dead)
+            if not _deeper(row["args"], _DEEP):
+                return row
+        except RecursionError:
+            pass
+        # Arguments nested deeper than a JSON reader dares to go stay text.
+        flat = queries.call_json(replace(call, args_cut=True), now=self.now, mono_now=mono, writer_dead=dead)
+        return {**flat, "args_truncated": call.args_cut}
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    """Is a JSON value nested deeper than `limit`?"""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            part
+            for holder in level
+            if isinstance(holder, (dict, list))
+            for part in (holder.values() if isinstance(holder, dict) else holder)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def judge(ledger: Reading, place: Place) -> Judge:
+    """Judges by the clocks of `place` as they stand now."""
+    return Judge(place.clock(), place.mono_clock(), snapshot.read_writers(ledger))
+
+
+def judged(
+    ledger: Reading, place: Place, wanted: Filter | None = None, *, limit: int | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Matching calls, newest first, in pages so that a ledger of any size fits into memory."""
+    judging = judge(ledger, place)
+    states = wanted.states if wanted is not None else None
+    before: int | None = None
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None or states is not None else min(_PAGE, left)
+        page = snapshot.read_calls(ledger, wanted, size, before_id=before)
+        for call in page:
+            row = judging.row(call)
+            # Pending and overdue are one status in the file; the clock has the last word.
+            if states is not None and row["state"] not in states:
+                continue
+            yield row
+            if left is not None:
+                left -= 1
+                if left == 0:
+                    return
+        if len(page) < size:
+            return
+        before = page[-1].id
+
+
+def read_judged(place: Place, wanted: Filter | None = None, *, limit: int | None = None) -> list[Mapping[str, Any]]:
+    """Matching calls, newest last. Empty where the default ledger is not there yet.
+
+    Raises CommandError and SourceError where the ledger cannot be read.
+    """
+    if not place.ledger_exists():
+        return []
+    with snapshot.reading_ledger(place.ledger) as ledger:
+        rows = list(judged(ledger, place, wanted, limit=limit))
+    rows.reverse()
+    return rows
+
+
+def count_states(ledger: Reading, place: Place) -> dict[str, int]:
+    """`rows` and the six states, which add up to it; pending and overdue told apart by the clock.
+
+    In WAL mode this is one moment of the file. Elsewhere a reader that stays would keep the writer waiting.
+    """
+    with one_snapshot(ledger.connection) if ledger.shape.wal else nullcontext():
+        totals = snapshot.read_totals(ledger)
+        overdue = 0
+        if totals.pending:
+            judging = judge(ledger, place)
+            calls = snapshot.read_calls(ledger, _PENDING_ONLY, totals.pending)
+            overdue = sum(judging.row(call)["state"] == "overdue" for call in calls)
+    counted = {
+        "pending": totals.pending - overdue,
+        "overdue": overdue,
+        "ghost": totals.ghost,
+        "confirmed": totals.confirmed,
+        "error": totals.error,
+        "revived": totals.revived,
+    }
+    return {"rows": sum(counted.values()), **{name: counted[name] for name in STATES}}
+
+
+def newest_host_version(ledger: Reading) -> str | None:
+    """The host's version as the newest process that wrote to the ledger named it."""
+    if "writer" not in ledger.shape.tables:
+        return None
+    try:
+        row = ledger.connection.execute(
+            "SELECT host_version FROM writer WHERE host_version <> '' ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+    except sqlite3.OperationalError:  # A table of that name by other software.
+        return None
+    return str(row[0]) if row else None
+
+
+def count_sessions(path: Path) -> int:
+    """Sessions in the host's store. Raises SourceError."""
+    with closing(guard.connect(path, timeout_s=1.0)) as connection:
+        try:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if "sessions" in tables:
+                return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+        except sqlite3.Error as error:
+            raise guard.explain(path, error) from error
+    if tables:
+        raise SourceError(path, "is a database without sessions in it", "name the host's state.db")
+    return 0

@@ -1,0 +1,179 @@
+"""`status`: one look at a home, for a person, a script, or a tmux status bar."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_ledger.engine import spool
+from agent_ledger.engine.inert import inert
+from agent_ledger.engine.records import STATES
+from ledger_tui import tmux_line
+from ledger_tui.commands import gateway, hosts, reading
+from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
+from ledger_tui.commands.output import print_json, say, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.sources import snapshot
+from ledger_tui.sources.guard import SourceError
+
+FAIL_ON = ("ghost", "orphan", "finding")
+_MODES = ("off", "dry_run", "enforce")
+_NOT_CHECKED = "not checked by this version"
+
+
+def summary(place: Place) -> tuple[dict[str, Any], list[SourceError]]:
+    """The shape of `status --json`, and what could not be read: a damaged session store does not hide the ledger.
+
+    Raises CommandError for a missing file named by option, SourceError where the ledger itself cannot be read.
+    """
+    place.state_exists()
+    problems: list[SourceError] = []
+    ledger, host = ledger_part(place)
+    found = gateway.probe(place.home)
+    shape = {
+        "home": str(place.home),
+        "ledger": ledger,
+        "sessions": sessions_part(place, problems),
+        "posture": {"score": None, "findings": None},
+        "policy": {"mode": read_mode(place.data / "policy_mode")},
+        "prompt_policy": {
+            "mode": read_mode(place.data / "prompt_policy_mode"),
+            "enforced": hosts.honours_prompt_block(host),
+        },
+        "gateway": {"running": found.running, "evidence": found.evidence},
+    }
+    return shape, problems
+
+
+def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
+    """Counts of the ledger, whose six states add up to `rows`; and the host's version as the ledger names it."""
+    exists = place.ledger_exists()
+    counts = dict.fromkeys(("rows", *STATES), 0)
+    host: str | None = None
+    merged: Mapping[str, int] = {}
+    if exists:
+        with snapshot.reading_ledger(place.ledger) as ledger:
+            counts = reading.count_states(ledger, place)
+            host = reading.newest_host_version(ledger)
+            merged = snapshot.read_merged(ledger)
+    around = place.ledger_paths
+    spooled = spool.waiting(around, merged).records if around is not None else 0
+    return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled}, host
+
+
+def sessions_part(place: Place, problems: list[SourceError]) -> dict[str, Any]:
+    """How many sessions the host keeps. What needs the lineage is None: this version does not look."""
+    exists = place.state_exists()
+    total: int | None = 0
+    if exists:
+        try:
+            total = reading.count_sessions(place.state)
+        except SourceError as error:
+            problems.append(error)
+            total = None
+    return {
+        "path": str(place.state),
+        "exists": exists,
+        "total": total,
+        "orphans": None,
+        "adoptable": None,
+        "zombies": None,
+    }
+
+
+def read_mode(path: Path) -> str:
+    """The one word of a policy mode file: `off` where there is none, `invalid` for a word that is no mode."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            word = file.read(256).strip()
+    except FileNotFoundError:
+        return "off"
+    except OSError:
+        return "invalid"
+    return word if word in _MODES else "invalid"
+
+
+def show(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    tmux: Annotated[
+        bool, typer.Option("--tmux", help=f"One line of at most {tmux_line.WIDTH} cells for a status bar.")
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-on",
+            metavar="WHAT",
+            help="Exit 1 if there is a ghost (overdue calls count). orphan and finding: not checked by this version.",
+        ),
+    ] = None,
+) -> int:
+    """One look: the ledger, the sessions, the policies and the gateway."""
+    place: Place = context.obj
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise usage(f"--fail-on {fail_on!r} is unknown; it takes one of {', '.join(FAIL_ON)}.")
+    if json and tmux:
+        raise usage("--json and --tmux exclude each other; choose one.")
+    if tmux:
+        say(_line(place))
+        return _verdict(fail_on, ledger_part(place)[0]) if fail_on else DONE
+    found, problems = summary(place)
+    if json:
+        print_json(found)
+    else:
+        for line in as_text(found):
+            say(line)
+    for problem in problems:
+        warn(str(problem))
+    return _verdict(fail_on, found["ledger"]) or (UNREADABLE if problems else DONE)
+
+
+def _line(place: Place) -> str:
+    unicode = tmux_line.speaks_unicode(os.environ, sys.stdout.encoding)
+    return tmux_line.line(str(place.ledger), now=place.clock(), mono_now=place.mono_clock(), unicode=unicode)
+
+
+def _verdict(fail_on: str | None, ledger: Mapping[str, Any]) -> int:
+    if fail_on in ("orphan", "finding"):
+        raise unreadable(f"--fail-on {fail_on} cannot be answered: this version does not check that yet.")
+    return FOUND if fail_on == "ghost" and ledger["ghost"] + ledger["overdue"] else DONE
+
+
+def as_text(found: Mapping[str, Any]) -> list[str]:
+    """The summary for a person, a line for each part."""
+    ledger, sessions, prompt = found["ledger"], found["sessions"], found["prompt_policy"]
+    lines = [f"home      {inert(found['home'])}"]
+    if ledger["exists"]:
+        counts = ", ".join(f"{ledger[name]} {name}" for name in STATES if ledger[name])
+        lines.append(f"ledger    {ledger['rows']} calls" + (f": {counts}" if counts else ""))
+    else:
+        lines.append(f"ledger    nothing recorded yet ({inert(ledger['path'])} is not there)")
+    if ledger["spooled"]:
+        lines.append(f"spool     {ledger['spooled']} records wait to be written; see: ledger-tui doctor")
+    if sessions["exists"]:
+        total = "not readable" if sessions["total"] is None else sessions["total"]
+        lines.append(f"sessions  {total} in the host's store; orphans and zombies: {_NOT_CHECKED}")
+    else:
+        lines.append(f"sessions  none ({inert(sessions['path'])} is not there)")
+    lines.append(f"posture   {_NOT_CHECKED}")
+    lines.append(f"policy    {found['policy']['mode']}")
+    lines.append(f"prompts   {prompt['mode']}; {_ENFORCED[prompt['enforced']]}")
+    running = {True: "running", False: "not running", None: "unknown"}[found["gateway"]["running"]]
+    lines.append(f"gateway   {running}: {inert(found['gateway']['evidence'])}")
+    return lines
+
+
+_ENFORCED = {
+    True: "this host honours a prompt block",
+    False: "this host ignores a prompt block",
+    None: "whether this host honours a prompt block is not known",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("status")(show)

@@ -1,0 +1,238 @@
+"""One line for a tmux status bar, in a few milliseconds: imports nothing that takes longer than the answer.
+
+The counts agree with `queries.totals` and `state_of` of the engine; a test holds the two together. What only
+a ledger by other software needs (grace by tool name) is imported when such a file is met.
+"""
+
+import os
+import sqlite3
+import sys
+import time
+from datetime import UTC, datetime
+
+WIDTH = 40
+"""Cells that the line may take in the status bar."""
+
+_WITH_VALUE = ("--hermes-home", "--profile", "--ledger", "--state")
+_DEFAULT_GRACE_S = 120.0
+_BUSY_MS = 60
+
+MARKS = {"pending": "⧖", "overdue": "▲", "ghost": "✗", "waiting": "…", "ok": "✓ "}
+PLAIN_MARKS = {"pending": "", "overdue": "!", "ghost": "x", "waiting": "+", "ok": ""}
+
+
+def wanted(argv: list[str]) -> dict[str, str] | None:
+    """The options before the command if `argv` is exactly `[options] status --tmux`, else None."""
+    options: dict[str, str] = {}
+    rest = list(argv)
+    while rest and rest[0].startswith("--"):
+        name, equals, value = rest.pop(0).partition("=")
+        if name not in _WITH_VALUE or name in options:
+            return None
+        if not equals:
+            if not rest:
+                return None
+            value = rest.pop(0)
+        if not value:
+            return None
+        options[name] = value
+    return options if rest == ["status", "--tmux"] else None
+
+
+def ledger_path(options: dict[str, str], environ: "os._Environ[str] | dict[str, str]") -> str | None:
+    """Where the ledger lies by these options; None where the full command line has to judge them."""
+    named = options.get("--ledger")
+    if named is not None:
+        return os.path.abspath(os.path.expanduser(named))
+    home = options.get("--hermes-home") or environ.get("HERMES_HOME") or "~/.hermes"
+    home = os.path.abspath(os.path.expanduser(home))
+    profile = options.get("--profile")
+    if profile is not None:
+        if not profile_name(profile):
+            return None
+        home = profile_home(home, profile)
+    return os.path.join(home, "plugin-data", "agent-ledger", "ledger.db")
+
+
+def profile_name(text: str) -> bool:
+    """Is this a name that the host accepts for a profile? (So it is no path either.)"""
+    letters = text.replace("-", "a").replace("_", "a")
+    return letters.isascii() and letters.isalnum() and text == text.lower() and text[0] not in "-_" and len(text) <= 64
+
+
+def profile_home(home: str, profile: str) -> str:
+    """The home of a profile; `default` is the host's own name for the home itself."""
+    return home if profile == "default" else os.path.join(home, "profiles", profile)
+
+
+def line(path: str, *, now: float, mono_now: float, unicode: bool) -> str:
+    """The line for the ledger at `path`, at most `WIDTH` cells, never an exception."""
+    try:
+        if not os.path.exists(path):
+            return "no ledger yet"
+        counts = read_counts(path, now=now, mono_now=mono_now)
+    except sqlite3.OperationalError as error:
+        busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (5, 6)
+        return "ledger is busy" if busy else "ledger cannot be read"
+    except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError):
+        return "ledger cannot be read"
+    return text(*counts, waiting=_waiting(os.path.dirname(path)), unicode=unicode)
+
+
+def text(pending: int, overdue: int, ghost: int, *, waiting: bool = False, unicode: bool = True) -> str:
+    """The counts in words; figures shrink (`12k`) before words do, so that the line always fits."""
+    marks = MARKS if unicode else PLAIN_MARKS
+    parts = [
+        f"{marks[name]}{_short(amount)} {name}"
+        for name, amount in (("pending", pending), ("overdue", overdue), ("ghost", ghost))
+        if amount
+    ]
+    if waiting:
+        parts.append(f"{marks['waiting']}spool")
+    if not parts:
+        return f"{marks['ok']}ledger ok"
+    out = " ".join(parts)
+    if len(out) > WIDTH:
+        out = " ".join(part.partition(" ")[0] for part in parts)
+    return out
+
+
+def _short(amount: int) -> str:
+    for limit, unit, size in ((10_000, "", 1), (1_000_000, "k", 1_000), (10**12, "M", 1_000_000)):
+        if amount < limit:
+            return f"{amount // size}{unit}"
+    return "many"
+
+
+def read_counts(path: str, *, now: float, mono_now: float) -> tuple[int, int, int]:
+    """(pending, overdue, ghost) of the ledger at `path`. Raises sqlite3.Error, OSError."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None)
+    try:
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection.execute("BEGIN")
+        have = {row[0] for row in connection.execute("SELECT name FROM pragma_table_info('ledger')")}
+        # The second condition lets the partial index over unconfirmed rows answer.
+        where = " FROM ledger WHERE status = '{}' AND status <> 'CONFIRMED'"
+        (ghost,) = connection.execute("SELECT count(*)" + where.format("GHOST_REPORTED")).fetchone()
+        columns = ", ".join(
+            name if name in have else "NULL"
+            for name in ("ts", "tool_name", "grace_s", "mono", "writer_id", "no_signal")
+        )
+        rows = connection.execute(f"SELECT {columns}" + where.format("PENDING")).fetchall()
+        writers = {row[4] for row in rows} - {None}
+        known = _writers(connection, writers) if writers else {}
+    finally:
+        connection.close()
+    overdue = sum(_overdue(row, known, now, mono_now) for row in rows)
+    return len(rows) - overdue, overdue, ghost
+
+
+def _writers(connection: sqlite3.Connection, ids: set[int]) -> dict[int, tuple[bool, bool]]:
+    """Per writer: is it proven gone, and does it run on this very boot (so that its clock is ours)?"""
+    try:
+        rows = connection.execute("SELECT id, pid, started, boot_id, pid_namespace, machine FROM writer").fetchall()
+    except sqlite3.OperationalError:
+        return {}
+    boot, machine = _read("/proc/sys/kernel/random/boot_id"), _read("/etc/machine-id") or _node()
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    out: dict[int, tuple[bool, bool]] = {}
+    for number, pid, started, its_boot, its_namespace, its_machine in rows:
+        if number not in ids:
+            continue
+        here = its_machine == machine
+        rebooted = bool(its_boot and boot and its_boot != boot)
+        gone = here and (rebooted or (its_namespace == namespace and _gone(pid, started)))
+        out[number] = (gone, here and bool(its_boot) and its_boot == boot)
+    return out
+
+
+def _gone(pid: int, started: str) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        pass  # It is somebody else's process, or the number cannot be asked about.
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return len(fields) > 19 and bool(started) and (fields[19] != started or fields[0] in ("Z", "X"))
+
+
+def _overdue(row: tuple, known: dict[int, tuple[bool, bool]], now: float, mono_now: float) -> bool:  # type: ignore[type-arg]
+    ts, tool, grace, mono, writer, no_signal = row
+    gone, same_boot = known.get(writer, (False, False))
+    if gone or no_signal:
+        return gone
+    issued = _seconds(ts)
+    if issued is None:
+        return True
+    age = max(0.0, now - issued)
+    if same_boot and isinstance(mono, (int, float)) and mono_now >= mono:
+        age = min(age, mono_now - mono)
+    if not isinstance(grace, (int, float)):
+        from agent_ledger.engine.tools import grace_seconds
+
+        grace = grace_seconds(tool if isinstance(tool, str) else str(tool), None, {})
+    return age > float(grace)
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, (int, float)):
+        return float(value) if 0 <= value < 4_200_000_000 else None
+    try:
+        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _node() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
+def _waiting(data: str) -> bool:
+    """Do records wait in the spool beside the ledger?"""
+    try:
+        with os.scandir(os.path.join(data, "spool")) as entries:
+            return any(entry.is_file(follow_symlinks=False) and entry.stat().st_size for entry in entries)
+    except OSError:
+        return False
+
+
+def speaks_unicode(environ: "os._Environ[str] | dict[str, str]", encoding: str | None) -> bool:
+    """Can whoever reads standard output show more than ASCII? By the locale that counts, and the stream itself."""
+    if (encoding or "").lower().replace("-", "") != "utf8":
+        return False
+    named = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    return "utf" in named.lower()
+
+
+def answer(argv: list[str]) -> bool:
+    """Print the line if `argv` asks for nothing else; False where the full command line has to answer."""
+    options = wanted(argv)
+    path = ledger_path(options, os.environ) if options is not None else None
+    if path is None:
+        return False
+    out = line(
+        path,
+        now=time.time(),
+        mono_now=time.monotonic(),
+        unicode=speaks_unicode(os.environ, sys.stdout.encoding),
+    )
+    try:
+        sys.stdout.write(out + "\n")
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # The reader has left; the flush at exit must not complain.
+    return True

@@ -1,0 +1,185 @@
+"""`status`: the shape, the exit codes, and the line for tmux."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from ledger_tui import tmux_line
+from ledger_tui.commands import reading
+from ledger_tui.commands.place import Place
+from ledger_tui.sources import snapshot
+
+
+def test_all_six_states_are_counted_and_add_up(six_states: Any, program: Any, home: Path) -> None:
+    found = program("status", "--json").json
+    assert found["home"] == str(home)
+    assert found["ledger"] == {
+        "path": str(six_states.path),
+        "exists": True,
+        "rows": 6,
+        "pending": 1,
+        "overdue": 1,
+        "ghost": 1,
+        "confirmed": 1,
+        "error": 1,
+        "revived": 1,
+        "spooled": 0,
+    }
+
+
+def test_what_is_not_checked_yet_is_null(program: Any, home: Path) -> None:
+    found = program("status", "--json").json
+    assert found["sessions"] == {
+        "path": str(home / "state.db"), "exists": False, "total": 0, "orphans": None, "adoptable": None, "zombies": None
+    }  # fmt: skip
+    assert found["posture"] == {"score": None, "findings": None}
+    assert found["policy"] == {"mode": "off"}
+    assert found["prompt_policy"] == {"mode": "off", "enforced": None}
+    assert found["gateway"]["running"] is False
+    assert "not checked" in program("status").out
+
+
+def test_sessions_are_counted(program: Any, home: Path) -> None:
+    store = sqlite3.connect(home / "state.db")
+    store.execute("CREATE TABLE sessions(id TEXT PRIMARY KEY)")
+    store.executemany("INSERT INTO sessions VALUES(?)", [("a",), ("b",), ("c",)])
+    store.commit()
+    store.close()
+    assert program("status", "--json").json["sessions"]["total"] == 3
+
+
+def test_a_damaged_session_store_does_not_hide_the_ledger(six_states: Any, program: Any, home: Path) -> None:
+    (home / "state.db").write_bytes(b"not a database, whatever its name says" * 50)
+    result = program("status", "--json")
+    assert result.code == 3
+    assert result.json["ledger"]["ghost"] == 1
+    assert result.json["sessions"]["total"] is None
+    assert "state.db" in result.err
+
+
+@pytest.mark.parametrize(
+    ("word", "mode"),
+    [("off", "off"), ("dry_run\n", "dry_run"), ("enforce", "enforce"), ("on", "invalid"), ("", "invalid")],
+)
+def test_policy_mode_is_the_word_in_the_file(ledger: Any, program: Any, word: str, mode: str) -> None:
+    (ledger.path.parent / "policy_mode").write_text(word)
+    assert program("status", "--json").json["policy"]["mode"] == mode
+
+
+@pytest.mark.parametrize(
+    ("version", "enforced"), [("0.19.0", False), ("0.22.2.post1", False), ("0.22.6", True), ("odd", None)]
+)
+def test_prompt_blocks_are_honoured_since_0_22_6(
+    ledger: Any, program: Any, version: str, enforced: bool | None
+) -> None:
+    ledger.writer(1, "1", host=version)
+    assert program("status", "--json").json["prompt_policy"]["enforced"] is enforced
+
+
+def test_fail_on_ghost_counts_overdue_calls(ledger: Any, program: Any) -> None:
+    ledger.add(status="CONFIRMED")
+    assert program("status", "--fail-on", "ghost").code == 0
+    ledger.add(status="PENDING", at=1_000_000_000)
+    assert program("status", "--fail-on", "ghost").code == 1
+    assert program("status", "--tmux", "--fail-on", "ghost").code == 1
+
+
+@pytest.mark.parametrize("what", ["orphan", "finding"])
+def test_what_cannot_be_checked_never_passes(program: Any, what: str) -> None:
+    result = program("status", "--fail-on", what)
+    assert result.code == 3
+    assert "does not check" in result.err
+
+
+def test_a_call_of_a_dead_process_is_overdue_at_once(ledger: Any, program: Any) -> None:
+    gone = ledger.writer(2**22 + 1, "1")  # Above the kernel's highest process number.
+    ledger.add(status="PENDING", at=time.time(), grace_s=10_000.0, writer_id=gone)
+    assert program("status", "--json").json["ledger"]["overdue"] == 1
+    assert program("status", "--tmux").out == "▲1 overdue\n"
+
+
+def test_tmux_line(six_states: Any, program: Any) -> None:
+    assert program("status", "--tmux").out == "⧖1 pending ▲1 overdue ✗1 ghost\n"
+    assert program("status", "--tmux", env={"LANG": "C", "LC_ALL": "C"}).out == "1 pending !1 overdue x1 ghost\n"
+
+
+def test_tmux_line_with_options_before(six_states: Any, program: Any, tmp_path: Path) -> None:
+    named = program("--ledger", str(six_states.path), "status", "--tmux", env={"HERMES_HOME": str(tmp_path)})
+    assert named.out == "⧖1 pending ▲1 overdue ✗1 ghost\n"
+    assert program("--profile=other", "status", "--tmux").out == "no ledger yet\n"
+    assert program("--ledger", "/nowhere/ledger.db", "status", "--tmux").code == 0
+
+
+def test_tmux_line_of_a_quiet_and_of_a_broken_ledger(ledger: Any, program: Any, tmp_path: Path) -> None:
+    assert program("status", "--tmux").out == "✓ ledger ok\n"
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"\0" * 5000)
+    result = program("--ledger", str(broken), "status", "--tmux")
+    assert (result.code, result.out) == (0, "ledger cannot be read\n")
+    assert program("--ledger", str(tmp_path), "status", "--tmux").out == "ledger cannot be read\n"
+
+
+@pytest.mark.parametrize("amount", [1, 999, 9_999, 10_000, 999_999, 1_000_000, 10**13])
+def test_the_line_fits_whatever_the_figures(amount: int) -> None:
+    for unicode in (True, False):
+        line = tmux_line.text(amount, amount, amount, waiting=True, unicode=unicode)
+        assert cell_len(line) <= tmux_line.WIDTH
+        assert line.isascii() is not unicode
+
+
+def test_the_line_and_the_engine_count_alike(six_states: Any, home: Path) -> None:
+    alive, gone = six_states.writer(1, "0"), six_states.writer(2**22 + 1, "1")
+    now, mono = 1_767_355_200.0, 5_000.0
+    cases: list[tuple[float, float | None, int | None, dict[str, Any]]] = [
+        (now - 10, 5.0, None, {}),
+        (now - 10, 50.0, None, {}),
+        (now + 900, 5.0, None, {}),
+        (now - 10, 50.0, gone, {}),
+        (now - 10, 5.0, alive, {"mono": mono - 2}),
+        (now - 10, None, None, {"tool_name": "terminal"}),
+        (now - 1000, None, None, {"tool_name": "terminal"}),
+        (now - 1000, 5.0, None, {"no_signal": 1}),
+        (now - 1000, 5.0, gone, {"no_signal": 1}),
+    ]
+    for at, grace, writer, extra in cases:
+        six_states.add(status="PENDING", at=at, grace_s=grace, writer_id=writer, **extra)
+    for ts in ("not a time", "2026-01-02 11:59:59", "2026-01-02T11:59:59+00:00", "", -5, 1_767_355_100):
+        six_states.add(status="PENDING", ts=ts)
+    place = Place(home, six_states.path, home / "state.db", clock=lambda: now, mono_clock=lambda: mono)
+    with snapshot.reading_ledger(six_states.path) as ledger:
+        counts = reading.count_states(ledger, place)
+    ours = tmux_line.read_counts(str(six_states.path), now=now, mono_now=mono)
+    assert ours == (counts["pending"], counts["overdue"], counts["ghost"])
+    assert counts["rows"] == 21
+
+
+def test_a_ledger_by_other_software_is_counted(tmp_path: Path, program: Any) -> None:
+    path = tmp_path / "foreign.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)")
+    other.execute("INSERT INTO ledger VALUES(1, 1700000000.5, 'terminal', 'PENDING', '{}')")
+    other.execute("INSERT INTO ledger VALUES(2, ?, 'terminal', 'PENDING', '{}')", (time.time(),))
+    other.commit()
+    other.close()
+    found = program("--ledger", str(path), "status", "--json").json["ledger"]
+    assert (found["rows"], found["pending"], found["overdue"]) == (2, 1, 1)
+    assert program("--ledger", str(path), "status", "--tmux").out == "⧖1 pending ▲1 overdue\n"
+
+
+def test_a_running_gateway_is_seen_by_its_lock(program: Any, home: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    with (home / "gateway.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert program("status", "--json").json["gateway"]["running"] is True
+    assert program("status", "--json").json["gateway"]["running"] is False
+
+
+def test_a_reused_process_number_is_no_gateway(program: Any, home: Path) -> None:
+    (home / "gateway.pid").write_text('{"pid": 1, "start_time": 123456789}')
+    assert program("status", "--json").json["gateway"]["running"] is False
