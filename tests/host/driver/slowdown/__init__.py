@@ -1,0 +1,13 @@
+"""A second plugin that makes some calls take longer than the host is ready to wait."""
+
+import time
+from typing import Any
+
+
+def register(ctx: Any) -> None:
+    def linger(next_call: Any, args: object = None, **_: object) -> object:
+        if "SLOW-BY-TEST" in repr(args):
+            time.sleep(4)
+        return next_call(args)
+
+    ctx.register_middleware("tool_execution", linger)
