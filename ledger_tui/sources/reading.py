@@ -153,6 +153,56 @@ def read_totals(connection: sqlite3.Connection, shape: Shape, *, slice_s: float 
     return Totals(rows=sum(sums.values()), **sums)
 
 
+def read_open(
+    connection: sqlite3.Connection, shape: Shape, *, slice_s: float = SLICE_S
+) -> list[tuple[int, str, int | None]]:
+    """Id, status and writer of every unsettled row, by id: from an index, or from parts where there is none."""
+    if not shape.columns:
+        return []
+    writer = "writer_id" if "writer_id" in shape.columns else "NULL"
+    query: Query = (
+        f"SELECT id, status, {writer} FROM ledger"
+        " WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' ORDER BY id",
+        (),
+    )
+    with suppress(SliceTimeoutError), slice_of_time(connection, 5.0 if shape.wal else slice_s):
+        return connection.execute(*query).fetchall()
+    found: list[tuple[int, str, int | None]] = []
+    parts = Parts(read_marks(connection, shape), slice_s)
+    while not parts.done:
+        found += parts.read(connection, query) or []
+    return found
+
+
+class Parts:
+    """All ids of a file, from the lowest to the highest, in parts that each take less than a slice to read."""
+
+    def __init__(self, marks: Marks, slice_s: float) -> None:
+        self._low, self._high = (marks.lowest or 1) - 1, marks.highest or 0
+        self._span, self._slice_s = FIRST_SPAN, slice_s
+
+    @property
+    def done(self) -> bool:
+        return self._low >= self._high
+
+    def read(self, connection: sqlite3.Connection, query: Query) -> list[Any] | None:
+        """Rows of the next part; None when it was too long and must be asked again. Raises sqlite3.Error."""
+        through = min(self._high, self._low + self._span)
+        began = time.monotonic()
+        # The smallest part is let through whatever it takes, or it would never end.
+        allowed = self._slice_s if self._span > _LEAST_SPAN else 5.0
+        try:
+            with slice_of_time(connection, allowed):
+                rows = connection.execute(*_ranged(query, self._low, through)).fetchall()
+        except SliceTimeoutError:
+            self._span = max(_LEAST_SPAN, self._span // 4)
+            return None
+        if time.monotonic() - began < self._slice_s / 4:
+            self._span *= 2
+        self._low = through
+        return rows
+
+
 class CallScan:
     """A page of calls that may have to be looked for far and wide, read part by part: `while not scan.done`.
 
@@ -255,35 +305,20 @@ class SessionScan:
     """Counts per session over the whole file, part by part: `while not scan.done: scan.step(...)`."""
 
     def __init__(self, shape: Shape, *, slice_s: float = SLICE_S) -> None:
-        self.done = not shape.columns
-        self._shape, self._slice_s, self._span = shape, slice_s, FIRST_SPAN
-        self._low: int | None = None
-        self._high = 0
+        self._shape, self._slice_s = shape, slice_s
+        self._parts: Parts | None = None
         self._counts: dict[str, dict[str, int]] = {}
+
+    @property
+    def done(self) -> bool:
+        return not self._shape.columns or (self._parts is not None and self._parts.done)
 
     def step(self, connection: sqlite3.Connection) -> None:
         """Reads the next part. Raises sqlite3.Error."""
-        if self._low is None:
-            marks = read_marks(connection, self._shape)
-            if marks.lowest is None or marks.highest is None:
-                self.done = True
-                return
-            self._low, self._high = marks.lowest - 1, marks.highest
-        through = min(self._high, self._low + self._span)
-        began = time.monotonic()
-        allowed = self._slice_s if self._span > _LEAST_SPAN else 5.0
-        try:
-            with slice_of_time(connection, allowed):
-                query = _ranged(queries.session_totals(self._shape.columns), self._low, through)
-                rows = connection.execute(*query).fetchall()
-        except SliceTimeoutError:
-            self._span = max(_LEAST_SPAN, self._span // 4)
-            return
-        if time.monotonic() - began < self._slice_s / 4:
-            self._span *= 2
-        self._add(rows)
-        self._low = through
-        self.done = through >= self._high
+        if self._parts is None:
+            self._parts = Parts(read_marks(connection, self._shape), self._slice_s)
+        elif not self._parts.done:
+            self._add(self._parts.read(connection, queries.session_totals(self._shape.columns)) or [])
 
     def _add(self, rows: Sequence[Sequence[Any]]) -> None:
         for session_id, state, count, changed in rows:
@@ -341,3 +376,23 @@ def read_tool_names(connection: sqlite3.Connection, shape: Shape) -> list[str]:
         "SELECT DISTINCT tool_name FROM (SELECT tool_name FROM ledger ORDER BY id DESC LIMIT 5000)"
     ).fetchall()
     return sorted(inert(str(row[0])) for row in rows)
+
+
+def read_repeats(connection: sqlite3.Connection, shape: Shape, call_id: int) -> list[int]:
+    """Ids of the other calls that are one chain of repeats with this one, in order; at most 1,000.
+
+    A repeat has the same hash of its arguments as what it repeats, and the hash has an index.
+    """
+    if not {"repeat_of", "args_hash"} <= shape.columns:
+        return []
+    rows = connection.execute(
+        "SELECT id, repeat_of FROM ledger WHERE args_hash = (SELECT args_hash FROM ledger WHERE id = ?)"
+        " ORDER BY id DESC LIMIT 1000",
+        (call_id,),
+    ).fetchall()
+    linked, grown = {call_id}, True
+    while grown:
+        near = {key for pair in rows if linked & {*pair} for key in pair if key is not None}
+        grown = not near <= linked
+        linked |= near
+    return sorted(linked - {call_id})

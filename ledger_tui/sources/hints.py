@@ -1,0 +1,108 @@
+"""Something near this database may have changed: directory events where they work, a short beat where they do not.
+
+A hint proves nothing. Whoever gets one asks the file itself (inode and `PRAGMA data_version`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+
+from watchfiles import awatch
+
+TICK_MS = 1000
+"""A hint comes at least this often: the net under lost events."""
+
+POLL_S = 0.2
+"""Beat where the directory cannot be watched."""
+
+_NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "afs",
+    "ceph",
+    "gluster",
+    "lustre",
+    "ncp",
+    "fuse",
+    "virtiofs",
+    "vboxsf",
+    "drvfs",
+)
+_MOUNTS = Path("/proc/self/mounts")
+
+
+async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -> AsyncGenerator[None, None]:
+    """Yields at once, then soon after each commit to the database at `path`, which need not exist yet. Never ends.
+
+    Watches the folder: the file alone stays silent when a commit goes to the `-wal`, and after a rename.
+    Not its `-shm`, which readers touch themselves, and not what lies below: that may be a whole tree.
+    """
+    while True:
+        yield
+        real = _target(path)
+        if not on_network(real):
+            try:
+                async with aclosing(_watch(path, real, tick_ms)) as events:
+                    async for _ in events:
+                        yield
+            except (OSError, RuntimeError):
+                pass  # The folder went away, or the system has no watch left to give.
+        await asyncio.sleep(poll_s)
+
+
+async def _watch(path: Path, real: Path, tick_ms: int) -> AsyncGenerator[None, None]:
+    """Ends when `path` means another folder than the one being watched."""
+    names = {real.name, real.name + "-wal"}
+    folder = os.stat(real.parent)
+    async with aclosing(
+        awatch(
+            real.parent,
+            recursive=False,
+            watch_filter=lambda _change, name: os.path.basename(name) in names,
+            step=10,
+            debounce=100,
+            rust_timeout=tick_ms,
+            yield_on_timeout=True,
+            # Its polling compares whole seconds and would lose commits.
+            force_polling=False,
+        )
+    ) as events:
+        async for _ in events:
+            yield
+            if not _same_folder(real.parent, folder) or _target(path) != real:
+                return
+
+
+def _target(path: Path) -> Path:
+    """SQLite follows links and writes the `-wal` beside the target."""
+    return path.resolve()
+
+
+def _same_folder(folder: Path, known: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(folder), known)
+    except OSError:
+        return False
+
+
+def on_network(path: Path, mounts: Path = _MOUNTS) -> bool:
+    """Does `path` lie on a mount that may change without the kernel telling? False where that cannot be told."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    best, kind = "", ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        place = fields[1].replace("\\040", " ")
+        if len(place) >= len(best) and (path == Path(place) or Path(place) in path.parents):
+            best, kind = place, fields[2]
+    return kind.startswith(_NETWORK)
