@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX
+from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX, storable
 from .redact import redact_text
 
 _BY_STATUS = frozenset({"blocked", "timeout", "cancelled"})
@@ -54,12 +54,10 @@ def judge(
     status: object,
     error_type: object,
     duration_ms: object,
-    announced: bool,
     redact: bool,
 ) -> Outcome:
     """The outcome that a `post_tool_call` reports.
 
-    `announced` says whether a `pre_tool_call` was seen: a cancelled call without one never started.
     Hermes 0.19 calls a command with a failing exit code "ok" and 0.22 calls it an error; both become one here.
     """
     text = result_text(result)
@@ -69,10 +67,15 @@ def judge(
         final, effect = CONFIRMED, "done"
     else:
         final = ERROR_PREFIX + kind
-        never = kind == "blocked" or error_type in _NEVER_STARTED or (kind == "cancelled" and not announced)
+        never = kind == "blocked" or error_type in _NEVER_STARTED
         effect = "none" if never else "unknown"
     duration = int(duration_ms) if isinstance(duration_ms, (int, float)) and not isinstance(duration_ms, bool) else None
     return Outcome(final, effect, exit_code, duration, digest(text, redact=redact))
+
+
+def unannounced(outcome: Outcome) -> Outcome:
+    """The same for a call without a `pre_tool_call`: what was cancelled then never started."""
+    return replace(outcome, effect="none") if outcome.status == f"{ERROR_PREFIX}cancelled" else outcome
 
 
 def _error_kind(status: object, error_type: object, exit_code: int | None, result: Any, text: str | None) -> str | None:
@@ -116,7 +119,7 @@ def digest(text: str | None, *, redact: bool) -> str | None:
         return None
     if redact:
         text = redact_text(text[: DIGEST_LIMIT + 4096])[0]
-    return text[:DIGEST_LIMIT]
+    return storable(text[:DIGEST_LIMIT])[:DIGEST_LIMIT]
 
 
 def _exit_code(tool_name: str, result: Any, text: str | None) -> int | None:

@@ -149,3 +149,8 @@ def utc_seconds(value: object) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def storable(text: str) -> str:
+    """Text that SQLite and UTF-8 take: half surrogates, which are no characters, become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

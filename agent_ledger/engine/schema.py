@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 VERSION = 1
@@ -51,14 +52,15 @@ _TABLES = (
         pid_namespace TEXT NOT NULL, machine TEXT NOT NULL, opened_ts TEXT NOT NULL, plugin_version TEXT,
         host_version TEXT, python_version TEXT, sqlite_version TEXT, journal_mode TEXT)""",
     # How far each spool file has been merged; written in the transaction that merges, so a record counts once.
-    "CREATE TABLE IF NOT EXISTS spool_merged(name TEXT PRIMARY KEY, size INTEGER NOT NULL, merged_ts TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS spool_merged(
+        name TEXT PRIMARY KEY, size INTEGER NOT NULL, writer_id INTEGER, merged_ts TEXT NOT NULL)""",
     # When a conversation was seen to have been compacted; `marker` tells one compaction from the next.
     """CREATE TABLE IF NOT EXISTS compaction(
         session_id TEXT NOT NULL, marker TEXT NOT NULL, seen_ts TEXT NOT NULL, PRIMARY KEY(session_id, marker))""",
     # What the agent was told, in which turn, and whether that turn is known to have reached the model.
     """CREATE TABLE IF NOT EXISTS notice(
         id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, turn_id TEXT NOT NULL, ts TEXT NOT NULL,
-        delivered INTEGER)""",
+        writer_id INTEGER, delivered INTEGER)""",
     """CREATE TABLE IF NOT EXISTS notice_item(
         notice_id INTEGER NOT NULL, ledger_id INTEGER NOT NULL, kind TEXT NOT NULL, amount INTEGER,
         PRIMARY KEY(ledger_id, kind, notice_id)) WITHOUT ROWID""",
@@ -107,7 +109,8 @@ def prepare(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from .paths import Paths, private_file, private_folder
-from .turnstile import fcntl
+
+try:
+    import fcntl
+except ImportError:  # Windows: no advisory locks, so nobody else's spool is merged while its process may live.
+    fcntl = None  # type: ignore[assignment]
 
 SUFFIX = ".jsonl"
 MEMORY_LIMIT = 20_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from . import schema
 from .mounts import network_mount
 from .outcome import Outcome
-from .paths import Paths, private_file, private_folder
+from .paths import Paths, UnsafePathError, private_file, private_folder
 from .process import Identity
 from .records import CONFIRMED, GHOST_REPORTED, PENDING
 from .turnstile import Turnstile
@@ -48,7 +49,15 @@ class Store:
     def __init__(self, paths: Paths, *, durability: str) -> None:
         """Opens or makes the ledger. Raises OSError, sqlite3.Error, schema.ForeignSchemaError."""
         private_folder(paths.data)
-        os.close(private_file(paths.ledger, os.O_RDWR | os.O_CREAT))
+        self._ledger = paths.ledger
+        if not os.path.lexists(paths.ledger):
+            # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
+            with contextlib.suppress(FileExistsError):
+                os.close(private_file(paths.ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        info = os.lstat(paths.ledger)
+        if not stat.S_ISREG(info.st_mode):
+            raise UnsafePathError(f"{paths.ledger} is not a plain file")
+        self._inode = (info.st_dev, info.st_ino)
         self._turnstile = Turnstile(paths.turnstile)
         self.connection = sqlite3.connect(
             paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -94,7 +103,9 @@ class Store:
         try:
             yield
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            # A full disk makes SQLite roll back by itself; then there is nothing left to roll back.
+            with contextlib.suppress(sqlite3.Error):
+                self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
 
@@ -124,31 +135,25 @@ class Store:
         return int(cursor.lastrowid or 0)
 
     def insert(
-        self, row: Sequence[Any], *, conversation: Sequence[str], repeats_since: str, compacted: str, now_us: int
+        self,
+        row: Sequence[Any],
+        *,
+        conversation: Sequence[str],
+        repeats_since: str,
+        compacted: str,
+        announced_since: str,
+        now_us: int,
     ) -> int | None:
         """Add a call (values in the order of ISSUE_COLUMNS). None when this very call is pending already.
 
         An identical call of the same conversation is linked (`repeat_of`, always to the first of its kind) if it
-        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none).
+        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none). An announcement
+        with equal ids and arguments counts as the same call only since `announced_since`.
         """
         sql = self._insert.get(len(conversation)) or self._insert_sql(len(conversation))
-        cursor = self.connection.execute(
-            sql,
-            (
-                *row,
-                row[10],
-                *conversation,
-                repeats_since,
-                compacted,
-                now_us,
-                row[3],
-                row[1],
-                row[3],
-                row[2],
-                row[5],
-                row[10],
-            ),
-        )
+        repeat = (row[10], *conversation, repeats_since, compacted)
+        announced = (row[3], row[1], row[3], row[2], row[5], row[10], announced_since)
+        cursor = self.connection.execute(sql, (*row, *repeat, now_us, *announced))
         return int(cursor.lastrowid or 0) if cursor.rowcount else None
 
     def _insert_sql(self, sessions: int) -> str:
@@ -162,7 +167,7 @@ class Store:
         # #45325, or two copies of the plugin). Without a call id nothing tells two calls from one.
         announced = (
             "SELECT 1 FROM ledger WHERE ? <> '' AND session_id = ? AND tool_call_id = ? AND turn_id = ?"
-            " AND request_id = ? AND args_hash = ? AND status = 'PENDING'"
+            " AND request_id = ? AND args_hash = ? AND status = 'PENDING' AND ts >= ?"
         )
         sql = (
             f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, repeat_of, changed)"
@@ -306,6 +311,38 @@ class Store:
             " AND ts < ? ORDER BY id DESC LIMIT ?",
             (*sessions, before_ts, limit),
         ).fetchall()
+
+    # -- the spool's book-keeping ----------------------------------------------------------------------------------
+
+    def merged_size(self, name: str) -> int:
+        """Bytes of a spool file that are in the ledger already."""
+        found = self.connection.execute("SELECT size FROM spool_merged WHERE name=?", (name,)).fetchone()
+        return int(found[0]) if found else 0
+
+    def spool_writer(self, name: str) -> tuple[int, str] | None:
+        """(writer id, boot id) of a spool file of which a part is merged."""
+        found = self.connection.execute(
+            "SELECT w.id, w.boot_id FROM spool_merged s JOIN writer w ON w.id = s.writer_id WHERE s.name=?", (name,)
+        ).fetchone()
+        return (int(found[0]), str(found[1])) if found else None
+
+    def remember_merged(self, name: str, size: int, writer_id: int, ts: str) -> None:
+        self.connection.execute(
+            "INSERT INTO spool_merged(name, size, writer_id, merged_ts) VALUES(?,?,?,?)"
+            " ON CONFLICT(name) DO UPDATE SET size=excluded.size, merged_ts=excluded.merged_ts",
+            (name, size, writer_id, ts),
+        )
+
+    def forget_merged(self, name: str) -> None:
+        self.connection.execute("DELETE FROM spool_merged WHERE name=?", (name,))
+
+    def is_in_place(self) -> bool:
+        """Is the open file still the one at its path?"""
+        try:
+            info = os.stat(self._ledger)
+        except OSError:
+            return False
+        return (info.st_dev, info.st_ino) == self._inode
 
     def checkpoint(self) -> None:
         """Empty the log into the file as far as readers allow. Waits for the disk: never call it from a hook."""

@@ -6,6 +6,7 @@ name counts as changing something, as the host itself assumes; so does every `mc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -125,3 +126,26 @@ def runs_on(tool_name: str, args: Mapping[str, Any] | None) -> bool:
     if tool_name == "delegate_task":
         return True
     return tool_name == "terminal" and bool(args and args.get("background"))
+
+
+_LOOKING = frozenset(
+    {
+        "ls", "cat", "pwd", "head", "tail", "wc", "grep", "rg", "ps", "df", "du", "which", "whoami", "date", "uptime",
+        "stat", "file", "id", "uname", "free", "tree", "git status", "git diff", "git log", "git show", "git branch",
+    }
+)  # fmt: skip
+_SHELL_MARKS = frozenset(">|;&$`\n(){}<")
+
+
+def only_looks(tool_name: str, args_json: str) -> bool:
+    """Is this a terminal command that plainly only looks? Said only of single, simple commands."""
+    if tool_name != "terminal":
+        return False
+    try:
+        command = json.loads(args_json).get("command")
+    except (ValueError, AttributeError):
+        return False
+    if not isinstance(command, str) or _SHELL_MARKS & set(command):
+        return False
+    words = command.split()
+    return bool(words) and (words[0] in _LOOKING or " ".join(words[:2]) in _LOOKING)

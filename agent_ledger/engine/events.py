@@ -1,0 +1,178 @@
+"""What the host told us, as plain values that can be written now, or spooled and written later, with one effect."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .outcome import Outcome, unannounced
+from .process import Identity
+from .records import PENDING, utc_text
+from .store import Store
+
+ANNOUNCED_TWICE_S = 5.0
+"""Two announcements of one call are milliseconds apart; later, the provider has used the id again."""
+
+Key = tuple[str, str, str]
+"""Session, turn and call id: what names a call, since call ids alone are not unique."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """A call is about to run (`pre_tool_call`)."""
+
+    at: float
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    task_id: str
+    request_id: str
+    tool_name: str
+    args_json: str
+    args_cut: bool
+    args_redacted: int
+    args_hash: bytes | None
+    value_hashes: str | None
+    grace_s: float
+    mono: float
+    parent: Key | None
+    """The `execute_code` call whose script makes this one."""
+    conversation: tuple[str, ...]
+    repeats_since: float
+    compacted: str
+
+    @property
+    def key(self) -> Key:
+        return self.session_id, self.turn_id, self.tool_call_id
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A call ended (`post_tool_call`, or the tool seen to return)."""
+
+    at: float
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    task_id: str
+    request_id: str
+    tool_name: str
+    args_json: str
+    args_hash: bytes | None
+    outcome: Outcome
+    by: str
+    recordable: bool
+    """May a row be made for it when the host never announced the call? Not for calls that only read."""
+
+    @property
+    def key(self) -> Key:
+        return self.session_id, self.turn_id, self.tool_call_id
+
+
+Event = Issue | Settlement
+
+
+def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None) -> int | None:
+    """One row for the call, or one more announcement counted on the row that is there. Its id."""
+    now_us = int(issue.at * 1_000_000)
+    row = (
+        utc_text(issue.at), issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
+        issue.tool_name, issue.args_json, int(issue.args_cut), issue.args_redacted, issue.args_hash,
+        issue.value_hashes, PENDING, None, issue.grace_s, issue.mono, writer_id, nested_in,
+        None, None, None, None, None,
+    )  # fmt: skip
+    made = store.insert(
+        row,
+        conversation=issue.conversation,
+        repeats_since=utc_text(issue.repeats_since),
+        compacted=issue.compacted,
+        announced_since=utc_text(issue.at - ANNOUNCED_TWICE_S),
+        now_us=now_us,
+    )
+    if made is not None:
+        return made
+    return store.seen_again(
+        session_id=issue.session_id, turn_id=issue.turn_id, tool_call_id=issue.tool_call_id, now_us=now_us
+    )
+
+
+def parent_id(store: Store, parent: Key | None) -> int | None:
+    """Row of the `execute_code` call that a nested call names."""
+    if parent is None:
+        return None
+    session_id, turn_id, tool_call_id = parent
+    found = store.find(
+        session_id=session_id, turn_id=turn_id, tool_call_id=tool_call_id, task_id="", request_id="",
+        tool_name="execute_code", args_hash=None,
+    )  # fmt: skip
+    return found[0] if found else None
+
+
+def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int | None) -> int | None:
+    """Settle the row that `done` speaks of; `hint` is its id where this process remembers it. The row's id.
+
+    A row that is settled already keeps its status; what contradicts it is recorded beside it. Without any row
+    the outcome is recorded in one of its own.
+    """
+    ts, now_us = utc_text(done.at), int(done.at * 1_000_000)
+    if hint is not None and store.settle(hint, done.tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
+        return hint
+    found = store.find(
+        session_id=done.session_id, turn_id=done.turn_id, tool_call_id=done.tool_call_id, task_id=done.task_id,
+        request_id=done.request_id, tool_name=done.tool_name, args_hash=done.args_hash,
+    )  # fmt: skip
+    if found is None:
+        return _write_unannounced(store, done, writer_id) if done.recordable else None
+    call_id, tool_call_id, unsettled = found
+    if unsettled and store.settle(call_id, tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
+        if done.session_id:
+            store.fill_session(call_id, done.session_id, done.turn_id)
+    else:
+        store.contradict(call_id, done.outcome, ts=ts, now_us=now_us)
+    return call_id
+
+
+def _write_unannounced(store: Store, done: Settlement, writer_id: int) -> int | None:
+    outcome = unannounced(done.outcome)
+    ts = utc_text(done.at)
+    row = (
+        ts, done.session_id, done.turn_id, done.tool_call_id, done.task_id, done.request_id, done.tool_name,
+        done.args_json, 0, 0, done.args_hash, None, outcome.status, outcome.effect, 0.0, None, writer_id, None,
+        ts, outcome.duration_ms, outcome.exit_code, "no-pre", outcome.digest,
+    )  # fmt: skip
+    return store.insert(
+        row, conversation=(), repeats_since="", compacted="", announced_since="9999", now_us=int(done.at * 1_000_000)
+    )
+
+
+# -- spooled form --------------------------------------------------------------------------------------------------
+
+
+def writer_record(who: Identity, opened_ts: str) -> dict[str, Any]:
+    return {"kind": "writer", **asdict(who), "opened_ts": opened_ts}
+
+
+def to_record(event: Event, why: str) -> dict[str, Any]:
+    """The event as a JSON object; `why` says what kept it from the ledger."""
+    data = asdict(event)
+    if event.args_hash is not None:
+        data["args_hash"] = event.args_hash.hex()
+    kind = "issue" if isinstance(event, Issue) else "settle"
+    return {"kind": kind, "at": utc_text(event.at), "why": why, "event": data}
+
+
+def from_record(record: dict[str, Any]) -> Event:
+    """The event back from its JSON object. Raises KeyError, TypeError, ValueError for a strange one."""
+    data = dict(record["event"])
+    data["args_hash"] = bytes.fromhex(data["args_hash"]) if data["args_hash"] else None
+    if record["kind"] == "issue":
+        data["parent"] = tuple(data["parent"]) if data["parent"] else None
+        data["conversation"] = tuple(data["conversation"])
+        return Issue(**data)
+    data["outcome"] = Outcome(**data["outcome"])
+    return Settlement(**data)
+
+
+def from_other_boot(event: Event) -> Event:
+    """An event of an earlier boot: its monotonic clock means nothing any more."""
+    return replace(event, mono=-1.0) if isinstance(event, Issue) else event

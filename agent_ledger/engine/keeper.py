@@ -1,0 +1,344 @@
+"""Keeps every event: in the ledger at once if that takes a moment only, else in the spool, merged in order later.
+
+No caller waits longer than `PATIENCE_S` here. Opening the file, merging the spool and emptying SQLite's log are
+the work of one background thread per process and home.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .events import (
+    Event,
+    Issue,
+    Key,
+    from_other_boot,
+    from_record,
+    parent_id,
+    to_record,
+    write_issue,
+    write_settlement,
+    writer_record,
+)
+from .paths import Paths
+from .process import Identity, identity
+from .records import utc_text
+from .settings import SettingsFile
+from .spool import Spool, abandoned, files, read
+from .store import CHECKPOINT_PAGES, BusyError, Store, log_pages
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+PATIENCE_S = 0.02
+"""Longest wait for a lock inside a hook; a hook may meet two locks, and the spool afterwards."""
+
+OPEN_PATIENCE_S = 0.035
+"""Longest wait of the first hook for the ledger to be opened."""
+
+RETRY_S = (0.1, 2.0)
+"""First and longest pause between two tries to merge while something is spooled; each is twice the one before."""
+
+MERGE_BATCH = 200
+"""Records merged in one transaction: a few milliseconds, so that hooks get their turn in between."""
+
+REMEMBERED = 20_000
+"""Pending calls whose row ids are remembered; a forgotten one is found in the ledger."""
+
+_TROUBLE = (sqlite3.Error, OSError, BusyError)
+
+
+class Keeper:
+    """The ledger of one home, for one process."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        settings: SettingsFile,
+        *,
+        clock: Callable[[], float],
+        mono: Callable[[], float],
+        about: Callable[[], dict[str, str]],
+    ) -> None:
+        """`about` names versions for the table `writer`; it is asked in the background, since it may be slow."""
+        self.paths = paths
+        self.who: Identity = identity()
+        self._settings = settings
+        self._clock, self._mono = clock, mono
+        self._about = about
+        self._opened_ts = utc_text(clock())
+        self._lock = threading.Lock()
+        self._store: Store | None = None
+        self._writer_id = 0
+        self._spool = Spool(paths, writer_record(self.who, self._opened_ts))
+        self._ids: OrderedDict[Key, int] = OrderedDict()
+        self._opened = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._writes = 0
+        self.trouble = ""
+        """Why the ledger cannot be written right now; empty when it can."""
+
+    # -- hooks call these ------------------------------------------------------------------------------------------
+
+    def keep(self, event: Event) -> int | None:
+        """Write or spool an event. The row's id where it was written at once. Never raises, never blocks long."""
+        if self._spool.active:
+            self._spool_it(event)
+            return None
+        try:
+            return self._directly(lambda store: self._write(store, event))
+        except _TROUBLE as error:
+            self._note(error)
+        self._spool_it(event)
+        return None
+
+    def ask(self, question: Callable[[Store], T]) -> T | None:
+        """Run a short transaction on the ledger, or None when it cannot be had at once."""
+        if self._spool.active:
+            return None
+        try:
+            return self._directly(question)
+        except _TROUBLE as error:
+            self._note(error)
+            return None
+
+    def square(self, seconds: float) -> None:
+        """Give spooled records a chance to be merged before going on."""
+        self._start()
+        if self._spool.active or self._foreign_files():
+            self._wake.set()
+            deadline = self._mono() + seconds
+            while self._spool.active and self._mono() < deadline:
+                self._opened.wait(0.005)
+
+    def is_open(self, key: Key) -> bool:
+        """Was this call written by this process and not settled yet?"""
+        return key in self._ids
+
+    def writer_id(self) -> int:
+        return self._writer_id
+
+    def close(self) -> None:
+        """Stop the background thread, merge what can be merged, close the file."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _directly(self, work: Callable[[Store], T]) -> T:
+        store = self._store
+        if store is None:
+            self._start()
+            self._wake.set()
+            self._opened.wait(OPEN_PATIENCE_S)
+            store = self._store
+            if store is None:
+                raise BusyError(self.trouble or "the ledger is not open yet")
+        if not self._lock.acquire(timeout=PATIENCE_S):
+            raise BusyError("another call is being written")
+        try:
+            if self._store is not store:
+                raise BusyError("the ledger is being opened anew")
+            with store.turn(PATIENCE_S):
+                result = work(store)
+        finally:
+            self._lock.release()
+        self._writes += 1
+        if self._writes & 0xFF == 0 and log_pages(self.paths.ledger) > CHECKPOINT_PAGES:
+            self._wake.set()
+        return result
+
+    def _write(self, store: Store, event: Event) -> int | None:
+        if isinstance(event, Issue):
+            nested_in = self._ids.get(event.parent) if event.parent else None
+            call_id = write_issue(store, event, self._writer_id, nested_in)
+            if call_id is not None and event.tool_call_id:
+                self._ids[event.key] = call_id
+                if len(self._ids) > REMEMBERED:
+                    self._ids.popitem(last=False)
+            return call_id
+        return write_settlement(store, event, self._writer_id, self._ids.pop(event.key, None))
+
+    def _spool_it(self, event: Event) -> None:
+        self._spool.append(to_record(event, self.trouble))
+        self._start()
+        self._wake.set()
+
+    def _note(self, error: Exception) -> None:
+        text = f"{type(error).__name__}: {error}"
+        if text != self.trouble and not isinstance(error, BusyError):
+            log.warning("agent-ledger: %s cannot be written (%s); calls are spooled", self.paths.ledger, error)
+        self.trouble = text
+
+    # -- the background thread -------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._work, name="agent-ledger", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        pause = RETRY_S[0]
+        while True:
+            try:
+                self._round()
+                pause = RETRY_S[0]
+            except _TROUBLE as error:
+                self._note(error)
+            except Exception:
+                log.exception("agent-ledger: unexpected trouble with %s; calls are spooled", self.paths.ledger)
+            if self._stop.is_set():
+                return
+            if self._spool.active or self._store is None:
+                self._stop.wait(pause)
+                pause = min(2 * pause, RETRY_S[1])
+            else:
+                self._wake.wait()
+            self._wake.clear()
+
+    def _round(self) -> None:
+        self._reopen_if_replaced()
+        if self._store is None:
+            self._open()
+        assert self._store is not None
+        for path in self._foreign_files():
+            with abandoned(path) as ours:
+                if ours:
+                    self._merge_file(path)
+        if self._spool.active:
+            self._merge_own()
+        if log_pages(self.paths.ledger) > CHECKPOINT_PAGES:
+            self._checkpoint()
+        self.trouble = ""
+
+    def _open(self) -> None:
+        store = Store(self.paths, durability=self._settings.get(self._mono()).durability)
+        try:
+            with store.turn(0.5):
+                self._writer_id = store.add_writer(self.who, self._about(), self._opened_ts)
+        except BaseException:
+            store.close()
+            raise
+        if store.mount:
+            log.warning("agent-ledger: the ledger lies on %s, so it is written without a write-ahead log", store.mount)
+        with self._lock:
+            self._store = store
+            self._ids.clear()
+        self._opened.set()
+
+    def _reopen_if_replaced(self) -> None:
+        """Let go of a file that is not at its path any more: removed, or replaced by a restored one."""
+        store = self._store
+        if store is None or store.is_in_place():
+            return
+        with self._lock:
+            self._store = None
+            self._opened.clear()
+        store.close()
+
+    def _checkpoint(self) -> None:
+        store = self._store
+        assert store is not None
+        with self._lock, store.turn(0.1):
+            store.checkpoint()
+
+    # -- merging ---------------------------------------------------------------------------------------------------
+
+    def _foreign_files(self) -> list[Path]:
+        own = self._spool.own_file()
+        return [path for path in files(self.paths) if path != own]
+
+    def _merge_file(self, path: Path) -> None:
+        """Merge a spool whose writer is gone, and remove it."""
+        while self._merge_some(path):
+            pass
+        os.unlink(path)
+        self._forget(path.name)
+
+    def _merge_own(self) -> None:
+        while True:
+            path = self._spool.own_file()
+            if path is not None:
+                while self._merge_some(path):
+                    pass
+            batch = self._spool.take_memory(MERGE_BATCH)
+            if batch:
+                self._merge(batch, None, 0)
+                self._spool.drop_memory(len(batch))
+            if self._finish(path):
+                return
+
+    def _finish(self, path: Path | None) -> bool:
+        with self._lock:
+            merged = self._merged(path.name) if path else 0
+            if not self._spool.finish(merged):
+                return False
+        if path is not None:
+            self._forget(path.name)
+        return True
+
+    def _merge_some(self, path: Path) -> bool:
+        start = self._merged(path.name)
+        records, after = read(path, start, MERGE_BATCH)
+        if records:
+            self._merge(records, path.name, after)
+        return bool(records)
+
+    def _merge(self, records: list[dict[str, Any]], name: str | None, after: int) -> None:
+        store = self._store
+        assert store is not None
+        with self._lock, store.turn(0.5), store.transaction():
+            writer_id, boot = self._writer_id, self.who.boot_id
+            if name is not None:
+                writer_id, boot = store.spool_writer(name) or (writer_id, boot)
+            for record in records:
+                if record.get("kind") == "writer":
+                    who = Identity(*(record[n] for n in ("pid", "started", "boot_id", "pid_namespace", "machine")))
+                    writer_id = store.add_writer(who, {}, str(record.get("opened_ts", "")))
+                    boot = who.boot_id
+                    continue
+                self._merge_event(store, record, writer_id, boot)
+            if name is not None:
+                store.remember_merged(name, after, writer_id, utc_text(self._clock()))
+
+    def _merge_event(self, store: Store, record: dict[str, Any], writer_id: int, boot: str) -> None:
+        try:
+            event = from_record(record)
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("agent-ledger: a spooled record cannot be read (%s) and was left out", error)
+            return
+        if boot != self.who.boot_id:
+            event = from_other_boot(event)
+        if isinstance(event, Issue):
+            call_id = write_issue(store, event, writer_id, parent_id(store, event.parent))
+            if call_id is not None and event.tool_call_id and writer_id == self._writer_id:
+                self._ids[event.key] = call_id
+        else:
+            write_settlement(store, event, writer_id, self._ids.pop(event.key, None))
+
+    def _merged(self, name: str) -> int:
+        store = self._store
+        assert store is not None
+        return store.merged_size(name)
+
+    def _forget(self, name: str) -> None:
+        store = self._store
+        assert store is not None
+        with self._lock, store.turn(0.5):
+            store.forget_merged(name)

@@ -1,0 +1,346 @@
+"""The four hooks and the middleware for one home: from what the host passes to what is kept and what is said.
+
+Every method here may raise; the door (`agent_ledger/__init__.py`) lets nothing through to the host.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import fingerprint
+from .events import Issue, Key, Settlement
+from .history import messages_of
+from .keeper import Keeper
+from .lineage import conversation
+from .outcome import Outcome, judge
+from .paths import Paths
+from .reconcile import LEARN_FROM, Turn, last_compaction, reconcile
+from .records import ARGS_LIMIT, storable
+from .redact import redact_value
+from .settings import SettingsFile
+from .store import Store
+from .tools import changes_state, grace_seconds
+
+REMEMBERED_SESSIONS = 500
+REMEMBERED_RETURNS = 2_000
+
+_READ_ARGS = 2 * ARGS_LIMIT
+"""Characters of one argument that are searched for secrets; what is stored is at most half of that."""
+
+POST_LATE_S = 5.0
+"""A post follows its tool's return at once; after this long it is not going to."""
+
+_SQUARE_S = 0.03
+_LINEAGE_FRESH_S = 20.0
+
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=repr).encode
+
+
+class Recorder:
+    """The ledger's side of one Hermes home in this process."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        clock: Callable[[], float] = time.time,
+        mono: Callable[[], float] = time.monotonic,
+        about: Callable[[], dict[str, str]] = dict,
+    ) -> None:
+        self.paths = paths
+        self._clock, self._mono = clock, mono
+        self._settings = SettingsFile(paths.settings)
+        self.keeper = Keeper(paths, self._settings, clock=clock, mono=mono, about=about)
+        self._key: bytes | None = None
+        self._chains: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()
+        self._compacted: dict[str, str] = {}
+        self._scripts: dict[str, Key] = {}
+        self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
+        self._nested_done: deque[tuple[str, str, bytes | None, str]] = deque(maxlen=REMEMBERED_RETURNS)
+        self._signals: dict[str, list[int]] = {}
+
+    # -- the hooks -------------------------------------------------------------------------------------------------
+
+    def pre_tool_call(
+        self,
+        tool_name: str,
+        args: Any,
+        *,
+        session_id: str,
+        turn_id: str,
+        tool_call_id: str,
+        task_id: str,
+        request_id: str,
+    ) -> None:
+        """Keep a PENDING row before the tool runs."""
+        values = _mapping(args)
+        if not changes_state(tool_name, values):
+            return
+        now, mono = self._clock(), self._mono()
+        settings = self._settings.get(mono)
+        parent = None
+        if not session_id and not tool_call_id and task_id in self._scripts:
+            parent = self._scripts[task_id]
+            session_id, turn_id = parent[0], parent[1]
+        stored, cut, redacted, args_hash, hashes = self._arguments(tool_name, values, settings.redact)
+        self._count(tool_name, 0)
+        chain = self._conversation_so_far(session_id, turn_id)
+        if tool_name == "execute_code" and task_id:
+            self._scripts[task_id] = (session_id, turn_id, tool_call_id)
+        self.keeper.keep(
+            Issue(
+                at=now,
+                session_id=session_id,
+                turn_id=turn_id,
+                tool_call_id=tool_call_id,
+                task_id=task_id,
+                request_id=request_id,
+                tool_name=tool_name,
+                args_json=stored,
+                args_cut=cut,
+                args_redacted=redacted,
+                args_hash=args_hash,
+                value_hashes=hashes,
+                grace_s=grace_seconds(tool_name, values, settings.grace_seconds),
+                mono=mono,
+                parent=parent,
+                conversation=chain,
+                repeats_since=now - settings.repeat_window_seconds,
+                compacted=self._compacted.get(chain[-1], ""),
+            )
+        )
+
+    def post_tool_call(
+        self,
+        tool_name: str,
+        args: Any,
+        result: Any,
+        *,
+        session_id: str,
+        turn_id: str,
+        tool_call_id: str,
+        task_id: str,
+        request_id: str,
+        status: object,
+        error_type: object,
+        duration_ms: object,
+    ) -> None:
+        """Settle the row that `pre_tool_call` made."""
+        values = _mapping(args)
+        if not changes_state(tool_name, values):
+            return
+        outcome = self._outcome(tool_name, result, status, error_type, duration_ms)
+        self._count(tool_name, 1)
+        key = (session_id, turn_id, tool_call_id)
+        self._returned.pop(key, None)
+        if tool_name == "execute_code":
+            self._scripts.pop(task_id, None)
+        if not tool_call_id and self._closed_already(tool_name, values, task_id, outcome):
+            return
+        self._settle(tool_name, values, outcome, key, task_id, request_id, by="post")
+
+    def tool_returned(
+        self,
+        tool_name: str,
+        args: Any,
+        result: Any,
+        *,
+        error: BaseException | None,
+        session_id: str,
+        turn_id: str,
+        tool_call_id: str,
+        task_id: str,
+    ) -> None:
+        """A tool was seen to return, or to raise: a second closing signal for calls that get no post.
+
+        A call without an id (made inside an `execute_code` script) is settled here, since Hermes 0.22 sends no
+        post for it. For every other call the return is only remembered, for the case that its post never comes.
+        """
+        values = _mapping(args)
+        if not changes_state(tool_name, values):
+            return
+        status, error_type = (None, None) if error is None else ("error", type(error).__name__)
+        outcome = self._outcome(tool_name, result, status, error_type, None)
+        key = (session_id, turn_id, tool_call_id)
+        if tool_call_id:
+            self._returned[key] = (tool_name, outcome, self._mono())
+            if len(self._returned) > REMEMBERED_RETURNS:
+                self._returned.popitem(last=False)
+            return
+        self._settle(tool_name, values, outcome, key, task_id, "", by="middleware")
+        self._nested_done.append((task_id, tool_name, self._arguments(tool_name, values, False)[3], outcome.status))
+
+    def pre_llm_call(self, *, session_id: str, turn_id: str, task_id: str, history: object) -> str:
+        """The notice for this turn; empty when there is nothing to say."""
+        messages = messages_of(history)
+        chain = self._conversation(session_id)
+        self._settle_returned()
+        now, mono = self._clock(), self._mono()
+        settings = self._settings.get(mono)
+        turn = Turn(
+            session_id=session_id,
+            turn_id=turn_id,
+            task_id=task_id,
+            conversation=chain,
+            messages=messages,
+            now=now,
+            mono=mono,
+            writer_id=self.keeper.writer_id(),
+            repeats_since=now - settings.repeat_window_seconds,
+            never_confirmed=frozenset(
+                t for t, (sent, back) in self._signals.items() if sent >= LEARN_FROM and not back
+            ),
+        )
+
+        def work(store: Store) -> tuple[str, str]:
+            with store.transaction():
+                text = reconcile(store, turn)
+                return text, last_compaction(store, chain)
+
+        found = self.keeper.ask(work)
+        if found is None:
+            return ""
+        self._compacted[chain[-1]] = found[1]
+        return found[0]
+
+    def on_session_start(self, *, session_id: str) -> None:
+        """Square the accounts: merge what was spooled, learn which conversation this is."""
+        self.keeper.square(_SQUARE_S)
+        self._conversation(session_id)
+
+    # -- arguments and outcomes ------------------------------------------------------------------------------------
+
+    def _arguments(
+        self, tool_name: str, args: Mapping[str, Any], redact: bool
+    ) -> tuple[str, bool, int, bytes | None, str | None]:
+        """(stored text, cut?, secrets taken out, hash of the whole, hashes of the values if not stored as they are)."""
+        shown, redacted = redact_value(args, _READ_ARGS) if redact else (args, 0)
+        try:
+            text = _dumps(shown)
+        except (TypeError, ValueError, RecursionError):
+            text = repr(shown)
+        text = storable(text)
+        cut = len(text) > ARGS_LIMIT
+        stored = text[:ARGS_LIMIT] if cut else text
+        cut = cut or any(isinstance(value, str) and len(value) > _READ_ARGS for value in args.values())
+        key = self._hash_key()
+        if key is None:
+            return stored, cut, redacted, None, None
+        whole = fingerprint.canonical(args)
+        hashes = fingerprint.value_hashes(key, args) if cut or redacted else None
+        return stored, cut, redacted, fingerprint.call_hash(key, tool_name, whole), hashes
+
+    def _hash_key(self) -> bytes | None:
+        if self._key is None:
+            try:
+                self._key = fingerprint.load_key(self.paths.key)
+            except OSError:
+                return None
+        return self._key
+
+    def _outcome(self, tool_name: str, result: Any, status: object, error_type: object, duration_ms: object) -> Outcome:
+        return judge(
+            tool_name=tool_name,
+            result=result,
+            status=status,
+            error_type=error_type,
+            duration_ms=duration_ms,
+            redact=self._settings.get(self._mono()).redact,
+        )
+
+    def _settle(
+        self,
+        tool_name: str,
+        args: Mapping[str, Any],
+        outcome: Outcome,
+        key: Key,
+        task_id: str,
+        request_id: str,
+        *,
+        by: str,
+    ) -> int | None:
+        # With a call id the row is found without its arguments; they only matter where no row exists.
+        stored, args_hash = "{}", None
+        if args and not (key[2] and self.keeper.is_open(key)):
+            stored, _, _, args_hash, _ = self._arguments(tool_name, args, self._settings.get(self._mono()).redact)
+        return self.keeper.keep(
+            Settlement(
+                at=self._clock(),
+                session_id=key[0],
+                turn_id=key[1],
+                tool_call_id=key[2],
+                task_id=task_id,
+                request_id=request_id,
+                tool_name=tool_name,
+                args_json=stored,
+                args_hash=args_hash,
+                outcome=outcome,
+                by=by,
+                recordable=by == "post",
+            )
+        )
+
+    def _count(self, tool_name: str, which: int) -> None:
+        self._signals.setdefault(tool_name, [0, 0])[which] += 1
+
+    # -- the second closing signal ---------------------------------------------------------------------------------
+
+    def _closed_already(self, tool_name: str, args: Mapping[str, Any], task_id: str, outcome: Outcome) -> bool:
+        """A post for a nested call (Hermes 0.19) whose return was seen and recorded just before."""
+        mark = (task_id, tool_name, self._arguments(tool_name, args, False)[3], outcome.status)
+        try:
+            self._nested_done.remove(mark)
+        except ValueError:
+            return False
+        return True
+
+    def _settle_returned(self) -> None:
+        """Calls that were seen to return a while ago and whose post has not come."""
+        late = self._mono() - POST_LATE_S
+        while self._returned:
+            key, (tool_name, outcome, at) = next(iter(self._returned.items()))
+            if at > late:
+                return
+            del self._returned[key]
+            if self.keeper.is_open(key):
+                self._settle(tool_name, {}, outcome, key, "", "", by="middleware")
+
+    # -- conversations ---------------------------------------------------------------------------------------------
+
+    def _conversation(self, session_id: str) -> tuple[str, ...]:
+        """The session and its ids before compactions, from the host's store."""
+        known = self._chains.get(session_id)
+        now = self._mono()
+        if known is not None and known[1] > now:
+            return known[0]
+        chain, found = conversation(self.paths.state, session_id)
+        self._remember(session_id, chain, float("inf") if found else now + _LINEAGE_FRESH_S)
+        return chain
+
+    def _conversation_so_far(self, session_id: str, turn_id: str) -> tuple[str, ...]:
+        """The same from memory only. A turn that began under another id was rotated by compaction on its way."""
+        known = self._chains.get(session_id)
+        if known is not None:
+            return known[0]
+        began_as = turn_id.partition(":")[0]
+        chain: tuple[str, ...] = (session_id,)
+        if began_as and began_as != session_id and began_as in self._chains:
+            chain = (session_id, *self._chains[began_as][0])
+            self._remember(session_id, chain, 0.0)
+        return chain
+
+    def _remember(self, session_id: str, chain: tuple[str, ...], fresh_until: float) -> None:
+        self._chains[session_id] = (chain, fresh_until)
+        if len(self._chains) > REMEMBERED_SESSIONS:
+            self._chains.popitem(last=False)
+
+
+def _mapping(args: Any) -> Mapping[str, Any]:
+    """Arguments as the host should pass them; anything else is kept under one name."""
+    if isinstance(args, Mapping):
+        return args
+    return {} if args is None or args == "" else {"value": args}
