@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, status
+from ledger_tui.commands import calls, export, prune, status
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place, place_of
@@ -40,10 +40,18 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_pipe()
+            return 0
+        return code
+
     def _guarded(self, args: list[str], name: str, extra: dict[str, Any]) -> int:
         try:
             code = super().main(args, name, standalone_mode=False, **extra)
-            sys.stdout.flush()
         except TyperException as error:
             warn(f"{_sentence(error.format_message())} See: ledger-tui --help")
             return USAGE
@@ -55,9 +63,6 @@ class Commands(TyperGroup):
             return UNREADABLE
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
-        except BrokenPipeError:
-            _leave_pipe()
-            return 0
         except Exception as error:
             if os.environ.get("LEDGER_TUI_DEBUG"):
                 raise
@@ -122,7 +127,7 @@ def _open_app(place: Place) -> int:
     return result if isinstance(result, int) else 0
 
 
-for group in (status, calls):
+for group in (status, calls, prune, export):
     group.register(app)
 
 if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.

@@ -13,9 +13,9 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES
 from ledger_tui.commands.errors import usage
-from ledger_tui.commands.output import duration, print_json, say, table, terminal_width, warn
+from ledger_tui.commands.output import duration, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.reading import read_judged
+from ledger_tui.commands.reading import oldest_first
 
 DEFAULT_LIMIT = 200
 _SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|h|d|w)")
@@ -85,10 +85,11 @@ def listed(
         text=text or None,
     )
     most = limit_of(limit)
-    rows = read_judged(place, wanted, limit=most if json or most else DEFAULT_LIMIT + 1)
+    found = oldest_first(place, wanted, limit=most if json or most else DEFAULT_LIMIT + 1)
     if json:
-        print_json(rows)
+        print_json_list(found)
         return
+    rows = list(found)
     more = most is None and len(rows) > DEFAULT_LIMIT
     for line in as_table(rows[-DEFAULT_LIMIT:] if more else rows, width=terminal_width()):
         say(line)

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from rich.cells import cell_len, set_cell_size
 
@@ -16,16 +16,31 @@ from agent_ledger.engine.inert import inert
 
 def print_json(value: Any) -> None:
     """One document, in ASCII: whatever an agent wrote, a terminal sees only letters and backslashes."""
-    sys.stdout.write(_document(value, indent=2) + "\n")
+    sys.stdout.write(document(value, indent=2) + "\n")
+
+
+def print_json_list(values: Iterable[Any]) -> None:
+    """One JSON list, an item a line, written as the items come."""
+    write_json_list(values, sys.stdout)
+
+
+def write_json_list(values: Iterable[Any], stream: TextIO) -> None:
+    """The same into any stream. Nothing is written before the first item is there: it may be an error."""
+    separator = "[\n"
+    for value in values:
+        stream.write(separator + document(value))
+        separator = ",\n"
+    stream.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
 def print_json_line(value: Any) -> None:
     """One document on one line, sent at once: for pipes that wait for it."""
-    sys.stdout.write(_document(value, indent=None) + "\n")
+    sys.stdout.write(document(value) + "\n")
     sys.stdout.flush()
 
 
-def _document(value: Any, indent: int | None) -> str:
+def document(value: Any, indent: int | None = None) -> str:
+    """A value as JSON text in ASCII."""
     try:
         return json.dumps(value, ensure_ascii=True, indent=indent, allow_nan=False)
     except ValueError:  # Python reads NaN in arguments, but JSON has no such number.

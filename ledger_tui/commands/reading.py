@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,10 @@ def judge(ledger: Reading, place: Place) -> Judge:
     return Judge(place.clock(), place.mono_clock(), snapshot.read_writers(ledger))
 
 
-def judged(
+def newest_first(
     ledger: Reading, place: Place, wanted: Filter | None = None, *, limit: int | None = None
 ) -> Iterator[Mapping[str, Any]]:
-    """Matching calls, newest first, in pages so that a ledger of any size fits into memory."""
+    """Matching calls, read in pages, at most `limit` of them."""
     judging = judge(ledger, place)
     states = wanted.states if wanted is not None else None
     before: int | None = None
@@ -91,32 +92,39 @@ def judged(
     while left is None or left > 0:
         size = _PAGE if left is None or states is not None else min(_PAGE, left)
         page = snapshot.read_calls(ledger, wanted, size, before_id=before)
-        for call in page:
-            row = judging.row(call)
-            # Pending and overdue are one status in the file; the clock has the last word.
-            if states is not None and row["state"] not in states:
-                continue
+        rows = _of_states(map(judging.row, page), states)
+        for row in islice(rows, left):
             yield row
-            if left is not None:
-                left -= 1
-                if left == 0:
-                    return
+            left = None if left is None else left - 1
         if len(page) < size:
             return
         before = page[-1].id
 
 
-def read_judged(place: Place, wanted: Filter | None = None, *, limit: int | None = None) -> list[Mapping[str, Any]]:
-    """Matching calls, newest last. Empty where the default ledger is not there yet.
+def _of_states(rows: Iterable[Mapping[str, Any]], states: frozenset[str] | None) -> Iterator[Mapping[str, Any]]:
+    """Pending and overdue are one status in the file: the clock has the last word."""
+    return (row for row in rows if states is None or row["state"] in states)
 
-    Raises CommandError and SourceError where the ledger cannot be read.
+
+def oldest_first(
+    place: Place, wanted: Filter | None = None, *, limit: int | None = None
+) -> Generator[Mapping[str, Any], None, None]:
+    """Matching calls, or the newest `limit` of them, oldest first; without a limit a page at a time is in memory.
+
+    Empty where the default ledger is not there yet. Raises CommandError and SourceError where it cannot be read.
     """
     if not place.ledger_exists():
-        return []
+        return
     with snapshot.reading_ledger(place.ledger) as ledger:
-        rows = list(judged(ledger, place, wanted, limit=limit))
-    rows.reverse()
-    return rows
+        if limit is not None:
+            yield from reversed(list(newest_first(ledger, place, wanted, limit=limit)))
+            return
+        judging = judge(ledger, place)
+        states = wanted.states if wanted is not None else None
+        after = -(2**62)
+        while page := snapshot.read_calls(ledger, wanted, _PAGE, after_id=after):
+            yield from _of_states(map(judging.row, page), states)
+            after = page[-1].id
 
 
 def count_states(ledger: Reading, place: Place) -> dict[str, int]:

@@ -1,0 +1,215 @@
+"""`export calls`: the ledger as CSV, JSON or Markdown, for somebody else to read; secrets are taken out once more."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json as jsonlib
+import os
+import re
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from agent_ledger.engine.inert import inert
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.redact import MARK, redact_value
+from ledger_tui.commands.calls import limit_of, since_seconds, state_set
+from ledger_tui.commands.errors import refused, unreadable, usage
+from ledger_tui.commands.output import warn, write_json_list
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.reading import oldest_first
+
+FORMATS = ("csv", "json", "md")
+_COLUMNS = (
+    "id", "ts", "session_id", "turn_id", "tool_call_id", "tool_name", "status", "state", "effect", "age_s", "grace_s",
+    "args", "args_truncated", "result_digest", "repeat_of", "verdict", "remarks",
+)  # fmt: skip
+_MARKDOWN_COLUMNS = ("id", "ts", "state", "status", "session_id", "tool_name", "args", "result_digest", "remarks")
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""What a spreadsheet takes for the start of a formula, also in its full-width forms."""
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
+
+
+class Hider:
+    """Takes secrets out of rows and counts them. What was hidden when it was recorded does not count."""
+
+    def __init__(self) -> None:
+        self.hidden = 0
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._value(value) for name, value in row.items()}
+
+    def _value(self, value: Any) -> Any:
+        if not isinstance(value, (str, dict, list)):
+            return value
+        clean, found = redact_value(value, _ALL)
+        if found:
+            self.hidden += max(0, _marks(clean) - _marks(value))
+        return clean
+
+
+def _marks(value: Any) -> int:
+    return (value if isinstance(value, str) else jsonlib.dumps(value)).count(MARK)
+
+
+_ALL = 1_000_000
+
+
+def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+    """A head line and one line for each row; no cell can start a formula."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        writer.writerow([_csv_cell(row[name]) for name in _COLUMNS])
+
+
+def _csv_cell(value: Any) -> str:
+    text = _cell(value)
+    return "'" + text if isinstance(value, str | dict | list) and text.startswith(_FORMULA) else text
+
+
+def _cell(value: Any) -> str:
+    """A value as one inert line: lists of sentences joined, objects as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return inert(" ".join(value))
+    if isinstance(value, (dict, list)):
+        return inert(jsonlib.dumps(value, ensure_ascii=False))
+    return inert(str(value))
+
+
+def as_markdown(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+    """A table. Nothing in a cell is taken for markup or HTML."""
+    stream.write("| " + " | ".join(name.replace("_", " ") for name in _MARKDOWN_COLUMNS) + " |\n")
+    stream.write("|" + " --- |" * len(_MARKDOWN_COLUMNS) + "\n")
+    for row in rows:
+        stream.write("| " + " | ".join(_markdown_cell(row[name]) for name in _MARKDOWN_COLUMNS) + " |\n")
+
+
+def _markdown_cell(value: Any) -> str:
+    text = _cell(value).replace("&", "&amp;").replace("<", "&lt;")
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
+    "csv": as_csv,
+    "json": write_json_list,
+    "md": as_markdown,
+}
+
+
+@contextlib.contextmanager
+def target(path: Path | None, *, force: bool, keep: Iterable[Path]) -> Iterator[TextIO]:
+    """Standard output, or a new file that only its owner may read; it appears whole or not at all.
+
+    Raises CommandError (4) rather than overwrite without `force`, and ever to overwrite one of `keep`.
+    """
+    if path is None:
+        yield sys.stdout
+        return
+    if any(_same(path, other) for other in keep):
+        raise refused(f"{path} is a database of the home itself; choose another file for -o.")
+    if os.path.lexists(path) and not force:
+        raise refused(f"{path} exists already; choose another file for -o, or add --force to replace it.")
+    if path.is_dir():
+        raise refused(f"{path} is a folder; name a file for -o.")
+    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise unreadable(f"{path} cannot be written ({error.strerror}); check that its folder exists.") from error
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        _put(part, path, force=force)
+    except OSError as error:
+        raise unreadable(f"{path} cannot be written ({error.strerror}); check the disk and the folder.") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+def _put(part: Path, path: Path, *, force: bool) -> None:
+    if force:
+        os.replace(part, path)
+        return
+    try:
+        os.link(part, path)  # Fails where a file of that name has appeared meanwhile.
+    except FileExistsError as error:
+        raise refused(f"{path} exists already; choose another file for -o, or add --force to replace it.") from error
+    except OSError:  # A file system without hard links.
+        os.rename(part, path)
+
+
+def _same(path: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return os.path.abspath(path) == os.path.abspath(other)
+
+
+def exported(
+    context: typer.Context,
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    state: Annotated[list[str] | None, typer.Option("--state", metavar="STATE", help="As for calls.")] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only this tool.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="As for calls.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="The newest N.")] = None,
+) -> None:
+    """The recorded calls, oldest first, with secrets taken out again."""
+    place: Place = context.obj
+    write = _WRITERS.get(format)
+    if write is None:
+        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(FORMATS)}.")
+    wanted = Filter(
+        session_id=session, tool_name=tool, states=state_set(state), since=since_seconds(since, place.clock())
+    )
+    path = Path(output).expanduser() if output and output != "-" else None
+    hide = Hider()
+    rows = oldest_first(place, wanted, limit=limit_of(limit))
+    with contextlib.closing(rows), target(path, force=force, keep=_databases(place)) as stream:
+        write(map(hide, rows), stream)
+    if hide.hidden:
+        warn(f"{hide.hidden} secret values were hidden in this export.")
+
+
+def _databases(place: Place) -> list[Path]:
+    return [Path(f"{path}{end}") for path in (place.ledger, place.state) for end in ("", "-wal", "-shm")]
+
+
+group = typer.Typer(rich_markup_mode=None)
+
+
+@group.callback()
+def exports() -> None:
+    """Take recorded data out, for a spreadsheet, a program or a report."""
+
+
+group.command("calls")(exported)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group, name="export")
+
+
+def to_text(rows: Iterable[Mapping[str, Any]], format_name: str) -> str:
+    """Rows in one of `FORMATS`, as one text."""
+    stream = io.StringIO()
+    _WRITERS[format_name](rows, stream)
+    return stream.getvalue()

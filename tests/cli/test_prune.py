@@ -1,0 +1,121 @@
+"""`prune`: says first, drops only settled rows, keeps the newest."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_ledger.engine import prune, schema
+
+
+def ids(path: Path) -> list[int]:
+    connection = sqlite3.connect(path)
+    try:
+        return [row[0] for row in connection.execute("SELECT id FROM ledger ORDER BY id")]
+    finally:
+        connection.close()
+
+
+def test_a_dry_run_changes_nothing(ledger: Any, program: Any) -> None:
+    for number in range(10):
+        ledger.add(at=1_767_000_000 + number)
+    result = program("prune", "--keep", "4")
+    assert result.code == 0
+    assert "Would drop 6 of 10" in result.out
+    assert "2025-12-29T09:20:00.000Z to 2025-12-29T09:20:05.000Z" in result.out
+    assert ids(ledger.path) == list(range(1, 11))
+
+
+def test_apply_drops_what_was_said_and_tells_it(ledger: Any, program: Any) -> None:
+    for number in range(10):
+        ledger.add(status="PENDING" if number == 2 else "GHOST_REPORTED" if number == 3 else "CONFIRMED")
+    dry = program("prune", "--keep", "4", "--json").json
+    assert (dry["drop"], dry["spared"], dry["dropped"], dry["rows_after"]) == (4, 2, 0, 10)
+    done = program("prune", "--keep", "4", "--apply", "--json").json
+    assert (done["drop"], done["dropped"], done["rows_after"], done["applied"]) == (4, 4, 6, True)
+    assert ids(ledger.path) == [3, 4, 7, 8, 9, 10]
+    assert "Nothing to drop" in program("prune", "--keep", "4", "--apply").out
+
+
+def test_wrong_and_missing(program: Any, sentence: Any, tmp_path: Path) -> None:
+    sentence(program("prune"), 2)
+    sentence(program("prune", "--keep", "-1"), 2)
+    sentence(program("prune", "--keep", "some"), 2)
+    sentence(program("--ledger", str(tmp_path / "none.db"), "prune", "--keep", "5"), 3)
+    assert program("prune", "--keep", "5", "--apply", "--json").json["dropped"] == 0
+
+
+def test_a_ledger_by_other_software_is_refused(tmp_path: Path, program: Any, sentence: Any) -> None:
+    path = tmp_path / "foreign.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)")
+    other.executemany("INSERT INTO ledger VALUES(?, 1700000000.5, 'patch', 'CONFIRMED', '{}')", [(1,), (2,)])
+    other.commit()
+    other.close()
+    assert "Would drop 1" in program("--ledger", str(path), "prune", "--keep", "1").out
+    sentence(program("--ledger", str(path), "prune", "--keep", "1", "--apply"), 4)
+    assert ids(path) == [1, 2]
+
+
+def test_a_link_is_refused(ledger: Any, tmp_path: Path, program: Any, sentence: Any) -> None:
+    ledger.add()
+    ledger.add()
+    link = tmp_path / "link.db"
+    link.symlink_to(ledger.path)
+    sentence(program("--ledger", str(link), "prune", "--keep", "1", "--apply"), 4)
+    assert len(ids(ledger.path)) == 2
+
+
+STATUSES = st.sampled_from(["PENDING", "GHOST_REPORTED", "CONFIRMED", "ERROR:timeout", "ERROR:PENDING", "odd"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(statuses=st.lists(STATUSES, max_size=400), gaps=st.integers(1, 3), keep=st.integers(0, 420))
+def test_unsettled_rows_and_the_newest_always_stay(statuses: list[str], gaps: int, keep: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.db"
+        connection = sqlite3.connect(path, isolation_level=None)
+        schema.prepare(connection)
+        connection.executemany(
+            "INSERT INTO ledger(id, ts, tool_name, status) VALUES(?, '2026-01-01T00:00:00.000Z', 'patch', ?)",
+            [(number * gaps + 1, status) for number, status in enumerate(statuses)],
+        )
+        before = connection.execute("SELECT id, status FROM ledger ORDER BY id").fetchall()
+        planned = prune.plan(connection, keep)
+        dropped = prune.prune(path, planned.through_id, sleep=lambda _: None) if planned.through_id is not None else 0
+        after = connection.execute("SELECT id, status FROM ledger ORDER BY id").fetchall()
+        connection.close()
+    newest = before[len(before) - keep :] if keep < len(before) else before
+    newest = newest if keep else []
+    expected = [row for row in before if row in newest or row[1] in ("PENDING", "GHOST_REPORTED")]
+    assert after == expected
+    assert dropped == planned.drop == len(before) - len(after)
+
+
+def test_bites_shrink_when_they_take_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    schema.prepare(connection)
+    connection.executemany(
+        "INSERT INTO ledger(ts, tool_name, status) VALUES('2026-01-01T00:00:00.000Z', 'patch', 'CONFIRMED')", [()] * 500
+    )
+    sizes: list[int] = []
+    bite = prune._bite
+
+    def noted(*arguments: Any) -> list[int]:
+        gone = bite(*arguments)
+        sizes.append(len(gone))
+        return gone
+
+    monkeypatch.setattr(prune, "_bite", noted)
+    ticks = iter(range(10_000))
+    assert prune.prune(path, 500, mono_clock=lambda: float(next(ticks)), sleep=lambda _: None) == 500
+    assert sizes[:5] == [100, 50, 25, 12, 10]
+    assert sizes[-1] == 0
+    connection.close()
