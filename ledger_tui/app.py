@@ -1,0 +1,129 @@
+"""The app: it owns the sources, announces what changed, and knows which screens there are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.signal import Signal
+
+from agent_ledger.engine.paths import Paths
+from ledger_tui.sources.ledger import LedgerChange, LedgerSource
+from screens.calls import CallsScreen
+from screens.commands import LedgerCommands
+from screens.feeds import Desk, StateChange
+from screens.help import HelpScreen
+from widgets.themes import DEFAULT_THEME, THEMES
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One screen of the app: the key that shows it, its name, and how it is made."""
+
+    key: str
+    name: str
+    make: Callable[[Desk], Screen[None]]
+
+
+ENTRIES = (Entry("1", "Calls", CallsScreen),)
+"""The screens, in the order of their keys. A new screen is one more line."""
+
+
+class LedgerApp(App[None]):
+    """Shows one ledger and one store of sessions, live. Run it with `run(app)`."""
+
+    TITLE = "ledger-tui"
+    COMMANDS: ClassVar[set[Any]] = {LedgerCommands}
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "ctrl+p", "command_palette", "Commands", id="app.palette", tooltip="Search everything that can be done"
+        ),
+        Binding("question_mark", "help", "Help", key_display="?", id="app.help", tooltip="This list of keys"),
+        Binding("q", "quit", "Quit", id="app.quit", tooltip="Leave the app"),
+    ]
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        ledger: Path | None = None,
+        state: Path | None = None,
+        clock: Callable[[], float] = time.time,
+        mono: Callable[[], float] = time.monotonic,
+        zone: tzinfo | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.source = LedgerSource(paths, ledger=ledger, clock=clock)
+        self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
+        self.state_changed: Signal[StateChange] = Signal(self, "state")
+        self.desk = Desk(self.source, self.ledger_changed, self.state_changed, self.source.path, clock, mono, zone)
+        for theme in THEMES:
+            self.register_theme(theme)
+        if not (environ or os.environ).get("TEXTUAL_THEME"):
+            self.theme = DEFAULT_THEME
+
+    async def on_mount(self) -> None:
+        for entry in ENTRIES:
+            self.add_mode(entry.name, partial(entry.make, self.desk))
+            if len(ENTRIES) > 1:
+                self.bind(entry.key, f"switch_mode({entry.name!r})", description=entry.name)
+        await self.switch_mode(ENTRIES[0].name)
+        self._follow_ledger()
+
+    @work(group="ledger", exit_on_error=True)
+    async def _follow_ledger(self) -> None:
+        """Hand on every change of the ledger. What goes wrong there is told by the change's own health."""
+        async for change in self.source.changes():
+            self.ledger_changed.publish(change)
+
+    def action_help(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+
+def make_app(
+    paths: Paths,
+    *,
+    ledger: Path | None = None,
+    state: Path | None = None,
+    clock: Callable[[], float] = time.time,
+    mono: Callable[[], float] = time.monotonic,
+    zone: tzinfo | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> LedgerApp:
+    """The app on one home, or on a ledger and a store named apart from it. Nothing is opened yet."""
+    return LedgerApp(paths, ledger=ledger, state=state, clock=clock, mono=mono, zone=zone, environ=environ)
+
+
+@asynccontextmanager
+async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
+    """The app's sources, open for as long as the app may run. They are closed after it, whatever happened."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app.source)
+        yield app
+
+
+async def run(app: LedgerApp) -> int:
+    """Run the app until it is left. Returns its exit code."""
+    async with opened(app):
+        await app.run_async()
+    return app.return_code or 0
+
+
+def run_blocking(app: LedgerApp) -> int:
+    """The same for a command that is not asynchronous."""
+    return asyncio.run(run(app))

@@ -1,0 +1,1 @@
+"""Screens: they compose widgets, hold the keys and decide what a message means."""

@@ -1,0 +1,141 @@
+"""One call in full, live: what is known of it, how it went, and its repeats."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Static
+
+from agent_ledger.engine.records import STATES, Call
+from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.ledger import LedgerChange
+from widgets.key_hints import KeyHints
+
+from . import call_story as story
+from .calls_model import CallsModel
+from .feeds import Desk
+
+
+class CallDetailsScreen(Screen[None]):
+    """Opened over the Calls screen; closed by q or backspace."""
+
+    CSS_PATH = "call_details.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "q,backspace,escape", "close", "Close", key_display="q", id="details.close", tooltip="Back to the list"
+        ),
+        Binding("enter,n", "repeat(1)", "Next repeat", id="details.repeat", tooltip="The same call, issued again"),
+        Binding("p", "repeat(-1)", "Previous", show=False, id="details.previous", tooltip="The repeat before"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="details.down", tooltip="One line down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="details.up", tooltip="One line up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="details.page_down", tooltip="One page down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="details.page_up", tooltip="One page up"),
+    ]
+
+    def __init__(self, desk: Desk, model: CallsModel, name_of: Callable[[str], str], call_id: int) -> None:
+        super().__init__()
+        self._desk, self._model, self._name_of = desk, model, name_of
+        self._call_id = call_id
+        self._call: Call | None = model.call(call_id)
+        self._same: list[Call] = []
+        self._texts: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="headline", markup=False)
+        with VerticalScroll(id="story"):
+            with Vertical(id="left"):
+                yield Static("", id="remarks", markup=False)
+                yield Static("", id="timeline", classes="section", markup=False)
+                yield Static("", id="facts", classes="section", markup=False)
+                yield Static("", id="repeats", classes="section", markup=False)
+            with Vertical(id="right"):
+                yield Static("", id="arguments", classes="section", markup=False)
+                yield Static("", id="result", classes="section", markup=False)
+        yield KeyHints()
+
+    def on_mount(self) -> None:
+        for name in ("timeline", "facts", "repeats", "arguments", "result"):
+            self.query_one(f"#{name}").border_title = name
+        self._desk.ledger_changed.subscribe(self, self._ledger_changed)
+        self.set_interval(1.0, self._paint)
+        self._paint()
+        self._fetch()
+        self.query_one("#story").focus()
+
+    def _ledger_changed(self, change: LedgerChange) -> None:
+        for call in change.calls:
+            if call.id == self._call_id:
+                self._call = call
+                self._paint()
+
+    @work(group="call", exclusive=True, exit_on_error=False)
+    async def _fetch(self) -> None:
+        """The row in its newest version, and its repeats."""
+        try:
+            call = await self._desk.ledger.call(self._call_id)
+            self._call = call or self._call
+            self._same = await self._desk.ledger.same_calls(self._call_id)
+        except (SourceError, sqlite3.Error) as error:
+            self._say("remarks", Text(f"The ledger cannot be read now: {error}"))
+            return
+        self._paint()
+
+    def _paint(self) -> None:
+        call, model = self._call, self._model
+        if call is None:
+            self._say("headline", Text(f"#{self._call_id} is no longer in the ledger"))
+            return
+        state = model.state(call)
+        for name in STATES:
+            self.query_one("#headline").set_class(name == state, f"-{name}")
+        self._say("headline", story.headline(call, state))
+        remarks = story.remark_lines(call, model)
+        self._say("remarks", Text("\n".join(f"• {line}" for line in remarks)))
+        self._say("timeline", story.timeline(call, model, self._desk.zone))
+        self._say("facts", story.facts(call, self._name_of(call.session_id or "")))
+        self._say("repeats", story.repeats(call, self._same, model.state))
+        self._say("arguments", story.arguments(call))
+        self._say("result", story.result(call))
+
+    def _say(self, name: str, text: Text) -> None:
+        """Update a part only when it says something else; an empty part is not there."""
+        if self._texts.get(name) != text.plain:
+            self._texts[name] = text.plain
+            part = self.query_one(f"#{name}", Static)
+            part.update(text)
+            part.display = bool(text.plain)
+
+    # Keys
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    def action_repeat(self, step: int) -> None:
+        """Go to the same call as it was issued before or after."""
+        ids = sorted({call.id for call in self._same} | {self._call_id})
+        if len(ids) < 2:
+            return
+        self._call_id = ids[(ids.index(self._call_id) + step) % len(ids)]
+        self._call = next((call for call in self._same if call.id == self._call_id), None)
+        self._paint()
+        self._fetch()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self._same) if action == "repeat" else True
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one("#story").scroll_relative(y=lines, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        part = self.query_one("#story")
+        part.scroll_relative(y=pages * max(1, part.size.height - 1), animate=False)

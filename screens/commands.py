@@ -1,0 +1,49 @@
+"""The command palette: what the screen in front offers, then themes, help and quit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rich.text import Text
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from agent_ledger.engine.inert import inert
+
+DISCOVERED = 24
+"""Commands listed before anything is typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One entry of the palette."""
+
+    title: str
+    help: str
+    run: Callable[[], Any]
+
+
+class LedgerCommands(Provider):
+    """Commands of the screen (its `commands()`), then those of the app."""
+
+    def _commands(self) -> Iterable[Command]:
+        offered = getattr(self.screen, "commands", None)
+        if offered is not None:
+            yield from offered()
+        yield Command("Help", "The keys that work here", partial(self.app.run_action, "help"))
+        for name in sorted(self.app.available_themes):
+            yield Command(f"Theme: {name}", "Change the colours", partial(setattr, self.app, "theme", name))
+        yield Command("Quit", "Leave the app", self.app.exit)
+
+    async def discover(self) -> Hits:
+        for command in list(self._commands())[:DISCOVERED]:
+            yield DiscoveryHit(Text(inert(command.title)), command.run, text=command.title, help=command.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for command in self._commands():
+            score = matcher.match(command.title)
+            if score > 0:
+                yield Hit(score, Text(inert(command.title)), command.run, text=command.title, help=command.help)

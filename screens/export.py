@@ -1,0 +1,104 @@
+"""Writes the calls in view to a file: JSON in the shape of `calls --json`, or CSV with the same columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from agent_ledger.engine.queries import call_json
+from agent_ledger.engine.records import Call
+
+from .calls_model import CallsModel
+from .feeds import LedgerFeed
+
+PAGE = 1000
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+class ExportError(Exception):
+    """The file cannot be written; the text is one sentence."""
+
+
+def default_name(now: float, zone: tzinfo | None) -> str:
+    """A name that sorts by time and is new every second."""
+    return f"calls-{datetime.fromtimestamp(now, zone):%Y%m%d-%H%M%S}.csv"
+
+
+async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> int:
+    """Write every call of the model's view to `name`, newest first. Returns how many.
+
+    The file is new and only its owner's; an existing one is never overwritten. Raises ExportError, SourceError.
+    """
+    path, kind = _target(name)
+    shapes = [_shape(call, model) for call in await _calls(ledger, model)]
+    text = json.dumps(shapes, ensure_ascii=False, indent=1) + "\n" if kind == ".json" else _csv(shapes)
+    _write(path, text)
+    return len(shapes)
+
+
+def _target(name: str) -> tuple[Path, str]:
+    """The file to write, and which of the two formats its ending asks for."""
+    path = Path(name.strip()).expanduser()
+    kind = path.suffix.lower()
+    if kind not in {".csv", ".json"}:
+        raise ExportError("The name must end in .csv or .json.")
+    return path, kind
+
+
+async def _calls(ledger: LedgerFeed, model: CallsModel) -> list[Call]:
+    """All rows of the view, from the ledger: the panes hold only a part of a long history."""
+    wanted = replace(model.view.wanted)
+    found: list[Call] = []
+    before: int | None = None
+    while True:
+        page = await ledger.page(wanted, before_id=before, limit=PAGE)
+        # The file cannot tell pending from overdue, so the clock has the last word.
+        found += [call for call in page if wanted.states is None or model.state(call) in wanted.states]
+        if len(page) < PAGE:
+            return found
+        before = page[-1].id
+
+
+def _shape(call: Call, model: CallsModel) -> Mapping[str, Any]:
+    return call_json(call, now=model.now(), mono_now=model.mono_for(call), writer_dead=model.writer_dead(call))
+
+
+def _csv(shapes: Sequence[Mapping[str, Any]]) -> str:
+    out = io.StringIO()
+    if shapes:
+        writer = csv.DictWriter(out, list(shapes[0]), lineterminator="\n")
+        writer.writeheader()
+        for shape in shapes:
+            writer.writerow({name: _cell(value) for name, value in shape.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Lists and objects as JSON. A text that a spreadsheet would take for a formula gets a quote before it."""
+    if isinstance(value, (dict, list)):
+        value = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return "'" + value
+    return value
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        raise ExportError(f"{path} exists already: choose another name.") from None
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror}.") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written whole: {error.strerror}.") from None

@@ -1,0 +1,74 @@
+"""What screens need of the two sources, and the desk on which the app lays it for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Protocol
+
+from textual.signal import Signal
+
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.records import Call, Inert
+from ledger_tui.sources.ledger import Health, LedgerChange, SessionTotals
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    id: Inert
+    source: Inert | None
+    title: Inert | None
+    parent_session_id: Inert | None
+    started_at: float | None
+    ended_at: float | None
+    end_reason: Inert | None
+    message_count: int | None
+    last_active: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    at: float
+    reset: bool
+    sessions: Mapping[str, SessionInfo]
+    health: Health
+
+
+class LedgerFeed(Protocol):
+    """The ledger as the screens see it; `ledger_tui.sources.LedgerSource` is the one there is."""
+
+    def changes(self) -> AsyncIterator[LedgerChange]: ...
+
+    async def page(
+        self, wanted: Filter, *, before_id: int | None = None, after_id: int | None = None, limit: int = 200
+    ) -> list[Call]: ...
+
+    async def call(self, id: int) -> Call | None: ...
+
+    async def same_calls(self, id: int) -> list[Call]: ...
+
+    async def session_totals(self) -> list[SessionTotals]: ...
+
+    async def tool_names(self) -> Collection[str]: ...
+
+
+class StateFeed(Protocol):
+    """The host's sessions as the screens see them."""
+
+    def changes(self) -> AsyncIterator[StateChange]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every screen is given: sources, signals of their changes, clocks, and where things lie."""
+
+    ledger: LedgerFeed
+    ledger_changed: Signal[LedgerChange]
+    state_changed: Signal[StateChange]
+    ledger_path: Path
+    clock: Callable[[], float]
+    mono: Callable[[], float]
+    zone: tzinfo | None
+    """The person's time zone; None is the system's."""

@@ -1,0 +1,76 @@
+"""Help on `?`: the keys of the screen that asked, taken from its bindings, and what the glyphs mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from widgets.look import GLYPHS
+
+_STATES = {
+    "pending": "issued, and still within its grace period",
+    "overdue": "no confirmation within its grace period, or its process is gone",
+    "ghost": "never confirmed, and the agent has been told",
+    "confirmed": "the host reported its result",
+    "error": "the host reported that it failed, was blocked or cancelled",
+    "revived": "reported as a ghost, then settled after all",
+}
+
+
+class HelpScreen(ModalScreen[None]):
+    """A list of keys over the screen that asked."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,question_mark,escape,backspace,enter", "dismiss", "Close", key_display="q", id="help.close"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="help.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="help.up"),
+    ]
+
+    def __init__(self, asked_by: Screen[Any]) -> None:
+        super().__init__()
+        self._text = help_text(asked_by)
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="help"):
+            yield Static(self._text, markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#help").border_title = "Keys"
+        self.query_one("#help").border_subtitle = "q closes"
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one("#help").scroll_relative(y=lines, animate=False)
+
+
+def help_text(screen: Screen[Any]) -> Text:
+    """Every key that works on `screen` now, one line an action; then the states."""
+    out = Text()
+    for keys, tooltip in _actions(screen):
+        out.append(f" {keys:<15}", "bold").append(f"{tooltip}\n")
+    out.append("\n")
+    for state, meaning in _STATES.items():
+        out.append(f" {GLYPHS[state]} {state:<13}", "bold").append(f"{meaning}\n")
+    out.rstrip()
+    return out
+
+
+def _actions(screen: Screen[Any]) -> Iterable[tuple[str, str]]:
+    keys: dict[str, list[str]] = {}
+    tooltips: dict[str, str] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if binding.id is None or binding.id.startswith("textual."):
+            continue
+        shown = screen.app.get_key_display(binding)
+        if shown not in keys.setdefault(binding.id, []):
+            keys[binding.id].append(shown)
+        tooltips[binding.id] = active.tooltip or binding.tooltip or binding.description
+    return [(" ".join(keys[name]), tooltips[name]) for name in keys]

@@ -1,0 +1,1 @@
+"""Widgets: they know rows and messages, never databases."""

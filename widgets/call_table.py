@@ -1,0 +1,223 @@
+"""Rows of the ledger as a table: which columns stand where, and what each says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import ClassVar, Protocol
+
+from agent_ledger.engine.records import STATES, Call, utc_seconds
+
+from .call_text import gist, outcome
+from .line_list import Cell, LineList
+from .look import GLYPHS, age_text, clock_text, coarse_age_text, countdown_text, fit, fit_right, took_text
+
+
+class CallRows(Protocol):
+    """Rows in view order."""
+
+    def __len__(self) -> int: ...
+    def at(self, index: int) -> Call: ...
+    def index(self, call_id: int) -> int | None: ...
+
+
+class CallFacts(Protocol):
+    """What a row's text needs beyond the row."""
+
+    def state(self, call: Call) -> str: ...
+    def age(self, call: Call) -> float | None: ...
+    def remaining(self, call: Call) -> float | None: ...
+    def writer_dead(self, call: Call) -> bool: ...
+    def session_name(self, call: Call) -> str: ...
+    def now(self) -> float: ...
+
+    @property
+    def zone(self) -> tzinfo | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `text` gives a row's text and the name of its style (empty for plain)."""
+
+    title: str
+    width: int
+    """Cells; 0 takes what the others leave."""
+    text: Callable[[Call, CallFacts], tuple[str, str]]
+    right: bool = False
+    from_width: int = 0
+    """Shown only in a table at least this wide."""
+
+
+def _state(call: Call, facts: CallFacts) -> tuple[str, str]:
+    state = facts.state(call)
+    return f"{GLYPHS[state]} {state}", f"call--{state}"
+
+
+def _tool(call: Call, _facts: CallFacts) -> tuple[str, str]:
+    return call.tool_name, "call--tool"
+
+
+def _gist(call: Call, _facts: CallFacts) -> tuple[str, str]:
+    return gist(call), ""
+
+
+def _outcome(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return outcome(call), "call--error" if facts.state(call) == "error" else "call--quiet"
+
+
+def _session(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return facts.session_name(call), "call--quiet"
+
+
+def _age(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return age_text(facts.age(call)), ""
+
+
+def _coarse_age(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return coarse_age_text(facts.age(call)), ""
+
+
+def _lost_in(call: Call, facts: CallFacts) -> tuple[str, str]:
+    if facts.writer_dead(call):
+        return "host gone", "call--overdue"
+    if call.no_signal:
+        return "no signal", "call--quiet"
+    remaining = facts.remaining(call)
+    if remaining is None:
+        return "time?", "call--overdue"
+    if facts.state(call) == "overdue":
+        return f"{coarse_age_text(-remaining)} late", "call--overdue"
+    return countdown_text(remaining), ""
+
+
+def _told(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return clock_text(utc_seconds(call.reported_ts), facts.now(), facts.zone), "call--quiet"
+
+
+def _time(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return clock_text(call.at, facts.now(), facts.zone), "call--quiet"
+
+
+def _took(call: Call, _facts: CallFacts) -> tuple[str, str]:
+    return took_text(call.duration_ms), "call--quiet"
+
+
+_STATE = Column("STATE", 11, _state)
+_TOOL = Column("TOOL", 14, _tool)
+_SESSION = Column("SESSION", 16, _session, from_width=96)
+_GIST = Column("WHAT", 0, _gist)
+
+PENDING_COLUMNS = (
+    _STATE,
+    Column("AGE", 7, _age, right=True, from_width=64),
+    Column("LOST IN", 10, _lost_in, right=True),
+    _TOOL,
+    _SESSION,
+    _GIST,
+)
+GHOST_COLUMNS = (
+    _STATE,
+    Column("AGE", 7, _coarse_age, right=True),
+    Column("TOLD AT", 11, _told, right=True, from_width=64),
+    _TOOL,
+    _SESSION,
+    _GIST,
+)
+SETTLED_COLUMNS = (
+    _STATE,
+    Column("TIME", 11, _time, right=True),
+    Column("TOOK", 6, _took, right=True, from_width=64),
+    _TOOL,
+    _SESSION,
+    _GIST,
+    Column("OUTCOME", 32, _outcome, from_width=104),
+)
+
+
+class CallTable(LineList):
+    """A pane of calls under one line that is both its title and its column titles."""
+
+    DEFAULT_CSS = """
+    CallTable {
+        & > .call--pending { color: $primary; }
+        & > .call--overdue { color: $warning; text-style: bold; }
+        & > .call--ghost { color: $error; text-style: bold; }
+        & > .call--confirmed { color: $success; }
+        & > .call--error { color: $error; }
+        & > .call--revived { color: $secondary; }
+        & > .call--tool { color: $accent; }
+        & > .call--quiet { color: $text-muted; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"call--{state}" for state in STATES} | {"call--tool", "call--quiet"}
+
+    def __init__(
+        self,
+        title: str,
+        rows: CallRows,
+        facts: CallFacts,
+        columns: Sequence[Column],
+        *,
+        follow: bool = True,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id, follow=follow)
+        self._title = title
+        self._rows, self._facts, self._columns = rows, facts, columns
+        self._count_text = ""
+        self._empty = ""
+        self._one_session = False
+
+    def show(self, rows: CallRows, *, one_session: bool) -> None:
+        """Another set of rows. `one_session`: all of one, so its column would say the same everywhere."""
+        self._rows, self._one_session = rows, one_session
+        self.reset()
+
+    def say(self, *, count: str, empty: str) -> None:
+        """How many rows the title names, and the sentence that stands where rows would be."""
+        if (count, empty) != (self._count_text, self._empty):
+            self._count_text, self._empty = count, empty
+            self.repaint_lines()
+
+    @property
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    def row_key(self, index: int) -> Hashable:
+        return self._rows.at(index).id
+
+    def row_index(self, key: Hashable) -> int | None:
+        return self._rows.index(key) if isinstance(key, int) else None
+
+    def row_cells(self, index: int, width: int) -> Sequence[Cell]:
+        call = self._rows.at(index)
+        cells: list[Cell] = [(" ", "")]
+        for column, size in self._layout(width):
+            text, style = column.text(call, self._facts)
+            cells.append((fit_right(text, size) if column.right else fit(text, size), style))
+            cells.append(("  ", ""))
+        return cells
+
+    def heading_cells(self, width: int) -> Sequence[Cell]:
+        cells: list[Cell] = [(" ", "")]
+        for column, size in self._layout(width):
+            if column is _STATE:
+                title = fit(f"{self._title} {self._count_text}", size)
+                cells.append((title, "line-list--title"))
+            else:
+                cells.append((fit_right(column.title, size) if column.right else fit(column.title, size), ""))
+            cells.append(("  ", ""))
+        return cells
+
+    def empty_text(self) -> str:
+        return f" {self._empty}"
+
+    def _layout(self, width: int) -> list[tuple[Column, int]]:
+        """The columns that fit, with their final widths."""
+        shown = [column for column in self._columns if width >= column.from_width]
+        if self._one_session:
+            shown = [column for column in shown if column is not _SESSION]
+        fixed = 1 + sum(column.width + 2 for column in shown)
+        return [(column, column.width or max(0, width - fixed)) for column in shown]
