@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import aiosqlite
 
-from .guard import check, connect
+from .guard import SourceError, check, connect
 from .hints import hints
 
 Answer = TypeVar("Answer")
@@ -26,6 +26,7 @@ Question = Callable[[sqlite3.Connection], Answer]
 """What is to be read, as a function that runs in the connection's own thread: one hop, however many statements."""
 
 BUSY_S = 0.25
+"""How long a statement waits for a holder that is just committing (outside WAL mode)."""
 
 
 class ReadConnection(aiosqlite.Connection):
@@ -54,10 +55,39 @@ class ReadConnection(aiosqlite.Connection):
             await asyncio.shield(self.close())
 
 
-async def _open(path: Path) -> ReadConnection:
-    connection = ReadConnection(path)
-    await connection
-    return connection
+class _Line:
+    """One connection, opened by the first question; questions take turns, so that a cancelled one interrupts itself."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = asyncio.Lock()
+        self.connection: ReadConnection | None = None
+        self.closed = False
+
+    async def ask(self, question: Question[Answer]) -> Answer:
+        async with self._turn:
+            while True:
+                connection = await self.opened()
+                try:
+                    return await connection.ask(question)
+                except (sqlite3.OperationalError, ValueError):
+                    if self.closed or self.connection is connection:
+                        raise
+                    # It was closed under the question, as another file lies there now: that one is asked.
+
+    async def opened(self) -> ReadConnection:
+        if self.closed:
+            raise SourceError(self._path, "is no longer followed", "open it again")
+        if self.connection is None:
+            connection = ReadConnection(self._path)
+            await connection
+            self.connection = connection
+        return self.connection
+
+    async def close(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            await connection.end()
 
 
 class Feed:
@@ -65,11 +95,9 @@ class Feed:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._quick: ReadConnection | None = None
-        self._slow: ReadConnection | None = None
+        self._quick = _Line(path)
+        self._slow = _Line(path)
         self._file: tuple[int, int] | None = None
-        self._quick_lock = asyncio.Lock()
-        self._slow_lock = asyncio.Lock()
 
     async def __aenter__(self) -> Feed:
         return self
@@ -77,7 +105,7 @@ class Feed:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        await self.end()
 
     def hints(self) -> AsyncGenerator[None, None]:
         """Yields when the file may have changed, and at least once a second. Never ends."""
@@ -88,40 +116,34 @@ class Feed:
 
         Raises SourceError where there is none, or none that may be opened.
         """
-        async with self._quick_lock:
-            try:
-                info = check(self.path) if self._quick is None else os.stat(self.path)
-            except FileNotFoundError:
-                await self.close()
-                info = check(self.path)
-            file = (info.st_dev, info.st_ino)
-            if self._quick is not None and file == self._file:
-                return False
+        try:
+            info = os.stat(self.path)
+        except OSError:
             await self.close()
-            self._quick, self._file = await _open(self.path), file
-            return True
+            info = check(self.path)
+        file = (info.st_dev, info.st_ino)
+        if file == self._file and self._quick.connection is not None:
+            return False
+        await self.close()
+        await self._quick.opened()
+        self._file = file
+        return True
 
     async def ask(self, question: Question[Answer]) -> Answer:
         """The answer to a short question. Raises sqlite3.Error, SourceError, and what the question raises."""
-        async with self._quick_lock:
-            if self._quick is None:
-                info = check(self.path)
-                self._quick, self._file = await _open(self.path), (info.st_dev, info.st_ino)
-            return await self._quick.ask(question)
+        return await self._quick.ask(question)
 
     async def ask_slow(self, question: Question[Answer]) -> Answer:
         """The same on the connection for questions that a person can wait for, and may call off."""
-        async with self._slow_lock:
-            if self._slow is None:
-                check(self.path)
-                self._slow = await _open(self.path)
-            return await self._slow.ask(question)
+        return await self._slow.ask(question)
 
     async def close(self) -> None:
         """Closes what is open; the next question opens it anew."""
-        quick, self._quick = self._quick, None
-        slow, self._slow = self._slow, None
         self._file = None
-        for connection in (quick, slow):
-            if connection is not None:
-                await connection.end()
+        await self._quick.close()
+        await self._slow.close()
+
+    async def end(self) -> None:
+        """Closes for good: what is still asked fails."""
+        self._quick.closed = self._slow.closed = True
+        await self.close()

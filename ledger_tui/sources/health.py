@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_ledger.engine import spool
+from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
+
+from .guard import SourceError
 
 OK = "ok"
 DEGRADED = "degraded"
@@ -26,49 +30,47 @@ class Health:
     """The ledger is by other software or by a newer plugin: shown, not written."""
 
 
+_LOOK_S = 1.0
+"""The spool is looked at this often: it fills when something is wrong, which is no matter of milliseconds."""
+
+
 class SpoolCount:
-    """Counts waiting records; a file is read again only when its size changed."""
+    """What waits in a home's spool. Without a home, nothing does."""
 
-    def __init__(self, paths: Paths) -> None:
-        self._folders = (paths.spool, paths.spool_elsewhere)
-        self._seen: dict[Path, tuple[int, int, int]] = {}
+    def __init__(self, paths: Paths | None) -> None:
+        self._paths = paths
+        self._looked = float("-inf")
+        self._seen: object = None
+        self._state = spool.SpoolState()
 
-    def count(self, merged: Mapping[str, int]) -> int:
-        """Lines of spool files beyond what `merged` (bytes by file name) says is in the ledger."""
-        seen: dict[Path, tuple[int, int, int]] = {}
-        for path, size in self._files():
-            start = merged.get(path.name, 0)
-            known = self._seen.get(path)
-            if known is None or known[:2] != (size, start):
-                known = (size, start, _lines(path, start) if size > start else 0)
-            seen[path] = known
+    async def count(self, merged: Mapping[str, int], now: float) -> spool.SpoolState:
+        """`merged` tells how many bytes of each file are in the ledger; `now` is a monotonic clock in seconds."""
+        if self._paths is not None and now - self._looked >= _LOOK_S:
+            self._looked = now
+            self._state = await asyncio.to_thread(self._read, self._paths, merged)
+        return self._state
+
+    def _read(self, paths: Paths, merged: Mapping[str, int]) -> spool.SpoolState:
+        seen = [(path.name, _size(path), merged.get(path.name, 0)) for path in spool.files(paths)]
+        if seen == self._seen:
+            return self._state
         self._seen = seen
-        return sum(waiting for _, _, waiting in seen.values())
-
-    def _files(self) -> list[tuple[Path, int]]:
-        found: list[tuple[Path, int]] = []
-        for folder in self._folders:
-            try:
-                with os.scandir(folder) as entries:
-                    found += [
-                        (Path(entry.path), entry.stat(follow_symlinks=False).st_size)
-                        for entry in entries
-                        if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False)
-                    ]
-            except OSError:
-                continue  # No spool, or none of ours: nothing waits there.
-        return found
+        return spool.waiting(paths, merged)
 
 
-def _lines(path: Path, start: int) -> int:
+def _size(path: Path) -> int:
     try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 16), b""))
+        return path.lstat().st_size
     except OSError:
-        return 0
+        return -1
 
 
-def spool_text(records: int) -> str:
-    what = "1 record waits" if records == 1 else f"{records} records wait"
-    return f"{what} beside the ledger until it can be written."
+def health_of(trouble: SourceError | None, waits: spool.SpoolState, *, foreign: bool) -> Health:
+    """Trouble first; records that wait are said when there is no other."""
+    if trouble is not None:
+        return Health(trouble.state, str(trouble), waits.records, foreign)
+    if waits.records:
+        what = "1 record waits" if waits.records == 1 else f"{waits.records} records wait"
+        why = f" ({inert(waits.reason)})" if waits.reason else ""
+        return Health(DEGRADED, f"{what} in the spool until the ledger can be written{why}.", waits.records, foreign)
+    return Health(OK, "", 0, foreign)

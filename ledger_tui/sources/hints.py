@@ -13,28 +13,13 @@ from pathlib import Path
 
 from watchfiles import awatch
 
+from agent_ledger.engine.mounts import network_mount
+
 TICK_MS = 1000
 """A hint comes at least this often: the net under lost events."""
 
 POLL_S = 0.2
 """Beat where the directory cannot be watched."""
-
-_NETWORK = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "afs",
-    "ceph",
-    "gluster",
-    "lustre",
-    "ncp",
-    "fuse",
-    "virtiofs",
-    "vboxsf",
-    "drvfs",
-)
-_MOUNTS = Path("/proc/self/mounts")
 
 
 async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -> AsyncGenerator[None, None]:
@@ -46,7 +31,7 @@ async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -
     while True:
         yield
         real = _target(path)
-        if not on_network(real):
+        if network_mount(real) is None:
             try:
                 async with aclosing(_watch(path, real, tick_ms)) as events:
                     async for _ in events:
@@ -89,20 +74,3 @@ def _same_folder(folder: Path, known: os.stat_result) -> bool:
         return os.path.samestat(os.stat(folder), known)
     except OSError:
         return False
-
-
-def on_network(path: Path, mounts: Path = _MOUNTS) -> bool:
-    """Does `path` lie on a mount that may change without the kernel telling? False where that cannot be told."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
-    best, kind = "", ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        place = fields[1].replace("\\040", " ")
-        if len(place) >= len(best) and (path == Path(place) or Path(place) in path.parents):
-            best, kind = place, fields[2]
-    return kind.startswith(_NETWORK)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from agent_ledger.engine import queries
 from agent_ledger.engine.paths import Paths
@@ -17,10 +14,10 @@ from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
 
 from . import reading
-from .feed import Answer, Feed, Question
-from .guard import MISSING, STALE, SourceError, explain
-from .health import DEGRADED, OK, Health, SpoolCount, spool_text
+from .guard import MISSING, SourceError
+from .health import Health, SpoolCount, health_of
 from .reading import CallScan, SessionScan, SessionTotals, Shape, Totals
+from .source import Source
 from .tracker import Delta, Tracker
 
 __all__ = ["Filter", "Health", "LedgerChange", "LedgerSource", "SessionTotals", "Totals"]
@@ -52,100 +49,61 @@ class LedgerChange:
     """Further messages of the same reading follow at once."""
 
 
-class LedgerSource:
+_NOTHING = Delta(False, (), None, Totals(), frozenset(), frozenset(), more=False)
+_GONE = replace(_NOTHING, reset=True)
+
+
+class LedgerSource(Source):
     """`async with LedgerSource(paths) as source: async for change in source.changes(): ...`
 
-    Lives around the app's run, so that it is closed whatever happens in it. `changes()` is for one listener.
+    `changes()` is for one listener at a time.
     """
 
     def __init__(self, paths: Paths, *, ledger: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        self.path = ledger if ledger is not None else paths.ledger
-        self._clock = clock
-        self._feed = Feed(self.path)
+        path = ledger if ledger is not None else paths.ledger
+        super().__init__(path, what="ledger", clock=clock, floor_s=FLOOR_S)
         # The spool belongs to the home's own ledger, not to any other file that is looked at.
-        self._spool = SpoolCount(paths) if ledger is None or ledger == paths.ledger else None
+        self._spool = SpoolCount(paths if path == paths.ledger else None)
         self._tracker = Tracker()
-        self._last: Delta | None = None
+        self._last = _NOTHING
         self._health: Health | None = None
-        self._trouble: SourceError | None = None
-
-    async def __aenter__(self) -> LedgerSource:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._feed.close()
 
     async def changes(self) -> AsyncGenerator[LedgerChange, None]:
         """Every change, and every change of health. The first comes at once, also when there is no file. Never ends."""
-        loop = asyncio.get_running_loop()
-        async with aclosing(self._feed.hints()) as hints:
-            async for _ in hints:
-                began = loop.time()
+        self._tracker, self._health = Tracker(), None
+        async with aclosing(self._moments()) as moments:
+            async for _ in moments:
                 more = True
                 while more:
-                    change = await self._look()
+                    missing = self._missing
+                    delta = await self._look(self._anew, lambda db: self._tracker.advance(db, time.monotonic()))
+                    if self._missing and not missing:
+                        delta = _GONE
+                    change = await self._change(delta)
                     more = change is not None and change.more
                     if change is not None:
                         yield change
-                await asyncio.sleep(max(0.0, FLOOR_S - (loop.time() - began)))
 
-    async def _look(self) -> LedgerChange | None:
-        try:
-            if await self._feed.current():
-                self._tracker = Tracker()
-            delta = await self._feed.ask(lambda connection: self._tracker.advance(connection, time.monotonic()))
-        except SourceError as error:
-            return await self._failed(error)
-        except sqlite3.Error as error:
-            return await self._failed(explain(self.path, error))
-        except ValueError as error:
-            return await self._failed(SourceError(self.path, str(error), "name the ledger itself"))
-        self._trouble = None
-        return self._change(delta)
-
-    async def _failed(self, trouble: SourceError) -> LedgerChange | None:
-        """Keeps what was read before, says why it is old, and starts anew with the next hint."""
-        new = self._trouble is None or str(self._trouble) != str(trouble)
-        self._trouble = trouble
-        if trouble.state == STALE:
-            return self._change(None)
-        await self._feed.close()
+    def _anew(self) -> None:
         self._tracker = Tracker()
-        if trouble.state == MISSING and (new or self._last is None):
-            empty: frozenset[int] = frozenset()
-            return self._change(Delta(True, (), None, Totals(), empty, empty, more=False))
-        return self._change(None)
 
-    def _change(self, delta: Delta | None) -> LedgerChange | None:
-        health = self._judge()
+    async def _change(self, delta: Delta | None) -> LedgerChange | None:
+        spooled = await self._spool.count(self._tracker.merged, time.monotonic())
+        health = health_of(self.trouble, spooled, foreign=self._tracker.shape.foreign)
         if delta is None and health == self._health:
             return None
-        self._health = health
-        empty: frozenset[int] = frozenset()
-        last = delta or self._last or Delta(False, (), None, Totals(), empty, empty, more=False)
-        self._last = last
+        self._health, self._last = health, delta or self._last
         return LedgerChange(
             at=self._clock(),
             reset=delta is not None and delta.reset,
             calls=delta.calls if delta is not None else (),
-            gone_through=last.gone_through,
-            totals=last.totals,
-            dead_writers=last.dead_writers,
-            same_boot_writers=last.same_boot_writers,
+            gone_through=self._last.gone_through,
+            totals=self._last.totals,
+            dead_writers=self._last.dead_writers,
+            same_boot_writers=self._last.same_boot_writers,
             health=health,
             more=delta is not None and delta.more,
         )
-
-    def _judge(self) -> Health:
-        spooled = self._spool.count(self._tracker.merged) if self._spool is not None else 0
-        foreign = self._tracker.shape.foreign
-        if self._trouble is not None:
-            return Health(self._trouble.state, str(self._trouble), spooled, foreign)
-        if spooled:
-            return Health(DEGRADED, spool_text(spooled), spooled, foreign)
-        return Health(OK, "", 0, foreign)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -202,20 +160,3 @@ class LedgerSource:
             if error.state == MISSING:
                 return Shape(frozenset(), 0, frozenset(), wal=False)
             raise
-
-    async def _ask(self, question: Question[Answer]) -> Answer:
-        with self._explained():
-            return await self._feed.ask(question)
-
-    async def _ask_slow(self, question: Question[Answer]) -> Answer:
-        with self._explained():
-            return await self._feed.ask_slow(question)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise explain(self.path, error) from error
-        except ValueError as error:
-            raise SourceError(self.path, str(error), "name the ledger itself") from error

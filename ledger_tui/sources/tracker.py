@@ -246,7 +246,8 @@ class Tracker:
             self._marks = Marks(look.changed, self._marks.lowest, self._marks.highest)
         else:
             # A look is complete up to its last row, whatever higher counter came in meanwhile.
-            self._marks = Marks(look.changed, look.marks.lowest, self._counted.settle_top())
+            lowest = look.marks.lowest if look.marks.lowest is not None else min((c.id for c in known), default=None)
+            self._marks = Marks(look.changed, lowest, self._counted.settle_top())
         if look.totals is not None:
             self._recounted, self._doubt = now, False
             if self._counted.correct(look.totals):
