@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, export, prune, status
+from ledger_tui.commands import calls, export, plugin, prune, status
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place, place_of
@@ -127,7 +127,7 @@ def _open_app(place: Place) -> int:
     return result if isinstance(result, int) else 0
 
 
-for group in (status, calls, prune, export):
+for group in (status, calls, prune, export, plugin):
     group.register(app)
 
 if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.

@@ -33,6 +33,10 @@ class Place:
         return self.ledger.parent
 
     @property
+    def paths(self) -> Paths:
+        return Paths(self.home)
+
+    @property
     def ledger_paths(self) -> Paths | None:
         """What lies around the ledger, its spool among it; None for a ledger that lies in no home."""
         home = self.data.parents[1] if len(self.data.parents) > 1 else self.data

@@ -1,0 +1,177 @@
+"""The plugin's folder in a home: is it there, is it ours, and putting it there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import agent_ledger
+from ledger_tui.commands.errors import refused, unreadable
+
+NAME = "agent-ledger"
+_FIELD = re.compile(r"^(name|version|author):[ ]+(.+?)\s*$")
+_MANIFESTS = ("plugin.yaml", "plugin.yml")
+_LIMIT = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a plugin says of itself; empty where it says nothing."""
+
+    name: str = ""
+    version: str = ""
+    author: str = ""
+
+    @property
+    def ours(self) -> bool:
+        return self.name == NAME and bool(self.author) and self.author == own_manifest().author
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plugin folder named ours, or one whose manifest has our name."""
+
+    path: Path
+    manifest: Manifest
+    linked: bool
+
+    @property
+    def key(self) -> str:
+        """The name by which the host enables it: its folder, below a category if it lies in one."""
+        parent = self.path.parent
+        return self.path.name if parent.name == "plugins" else f"{parent.name}/{self.path.name}"
+
+
+def source() -> Path:
+    """The plugin as it came with this program."""
+    return Path(agent_ledger.__file__).resolve().parent
+
+
+def own_manifest() -> Manifest:
+    return read_manifest(source())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The plain fields of a manifest; of a folder without one, an empty one."""
+    for name in _MANIFESTS:
+        with contextlib.suppress(OSError):
+            with open(folder / name, encoding="utf-8", errors="replace") as file:
+                text = file.read(_LIMIT)
+            found = {m[1]: m[2].split(" #")[0].strip().strip("\"'") for m in map(_FIELD.match, text.splitlines()) if m}
+            return Manifest(**found)
+    return Manifest()
+
+
+def target(home: Path) -> Path:
+    return home / "plugins" / NAME
+
+
+def installed(home: Path) -> Found | None:
+    """What lies at our place in a home, ours or not; None where nothing does."""
+    path = target(home)
+    return Found(path, read_manifest(path), path.is_symlink()) if os.path.lexists(path) else None
+
+
+def others(home: Path) -> list[Found]:
+    """Plugins of the same name that are not ours, wherever they lie below `plugins/`."""
+    found = [Found(path, read_manifest(path), path.is_symlink()) for path in _folders(home / "plugins")]
+    same = [one for one in found if one.manifest.name == NAME or one.path.name == NAME]
+    return [one for one in same if not one.manifest.ours]
+
+
+def _folders(plugins: Path) -> Iterator[Path]:
+    """Plugin folders, also one category deeper, as the host looks for them."""
+    with contextlib.suppress(OSError):
+        for path in sorted(plugins.iterdir()):
+            if not path.is_dir() or path.name.startswith("."):
+                continue
+            if any((path / name).exists() for name in _MANIFESTS) or path.name == NAME:
+                yield path
+            else:
+                with contextlib.suppress(OSError):
+                    yield from (below for below in sorted(path.iterdir()) if read_manifest(below).name)
+
+
+def put(home: Path, *, link: bool) -> str | None:
+    """Puts the plugin into `home`; the version that lay there before, if any.
+
+    Raises CommandError: 4 rather than overwrite somebody else's plugin, 3 where the home cannot be written.
+    """
+    before = installed(home)
+    if before is not None and not before.manifest.ours:
+        author = before.manifest.author or "nobody named"
+        raise refused(
+            f"{before.path} holds a plugin of the same name by {author}, which is left as it is;"
+            " disable it and move that folder away, then install again."
+        )
+    plugins = home / "plugins"
+    try:
+        plugins.mkdir(mode=0o755, exist_ok=True)
+        part = plugins.resolve().parent / f".{NAME}-{secrets.token_hex(4)}"
+        try:
+            _make(part, link=link)
+            _own(part, home)
+            _swap(part, plugins / NAME)
+        finally:
+            _remove(part)
+    except OSError as error:
+        raise unreadable(f"{plugins} cannot be written ({error.strerror}); check the rights of that folder.") from error
+    return before.manifest.version if before is not None else None
+
+
+def take_away(home: Path) -> bool:
+    """Removes our plugin from `home`; False where there is none. Raises CommandError."""
+    found = installed(home)
+    if found is None:
+        return False
+    if not found.manifest.ours:
+        raise refused(
+            f"{found.path} is not this plugin but one by {found.manifest.author or 'nobody named'}; it stays."
+        )
+    try:
+        _remove(found.path)
+    except OSError as error:
+        raise unreadable(f"{found.path} cannot be removed ({error.strerror}); check its rights.") from error
+    return True
+
+
+def _make(part: Path, *, link: bool) -> None:
+    if link:
+        part.symlink_to(source(), target_is_directory=True)
+    else:
+        shutil.copytree(source(), part, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".*"))
+
+
+def _own(part: Path, home: Path) -> None:
+    """A plugin installed by root into somebody's home belongs to that person."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    info = home.stat()
+    for path in (part, *(part.rglob("*") if not part.is_symlink() else ())):
+        os.chown(path, info.st_uid, info.st_gid, follow_symlinks=False)
+
+
+def _swap(part: Path, place: Path) -> None:
+    old = part.with_name(f"{part.name}.old")
+    if os.path.lexists(place):
+        os.rename(place, old)
+    try:
+        os.rename(part, place)
+    except OSError:
+        if os.path.lexists(old):
+            os.rename(old, place)
+        raise
+    _remove(old)
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
