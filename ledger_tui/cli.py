@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, export, plugin, prune, status
+from ledger_tui.commands import calls, export, plugin, prune, status, watch
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place, place_of
@@ -122,12 +122,16 @@ def _open_app(place: Place) -> int:
         )
     place.ledger_exists()
     place.state_exists()
-    make_app = importlib.import_module("ledger_tui.app").make_app
-    result = make_app(home=place.home, ledger=place.ledger, state=place.state).run()
-    return result if isinstance(result, int) else 0
+    screen = importlib.import_module("ledger_tui.app")
+    app_ = screen.make_app(
+        place.paths,
+        ledger=place.ledger if place.ledger_named else None,
+        state=place.state if place.state_named else None,
+    )
+    return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, prune, export, plugin):
+for group in (status, calls, watch, prune, export, plugin):
     group.register(app)
 
 if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.

@@ -60,6 +60,12 @@ def say(line: str = "") -> None:
     sys.stdout.write(speakable(line, sys.stdout.encoding) + "\n")
 
 
+def say_now(line: str) -> None:
+    """The same, sent at once."""
+    say(line)
+    sys.stdout.flush()
+
+
 def warn(line: str) -> None:
     """One sentence on standard error."""
     sys.stderr.write(speakable(inert(line), sys.stderr.encoding) + "\n")

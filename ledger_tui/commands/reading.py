@@ -49,16 +49,19 @@ class Judge:
         """The shape of `calls --json`."""
         writer = self._writer(call)
         mono = self.mono_now if writer is not None and process.same_boot(writer) else None
-        dead = self.writer_dead(call)
-        try:
-            row = queries.call_json(call, now=self.now, mono_now=mono, writer_dead=dead)
-            if not _deeper(row["args"], _DEEP):
-                return row
-        except RecursionError:
-            pass
-        # Arguments nested deeper than a JSON reader dares to go stay text.
-        flat = queries.call_json(replace(call, args_cut=True), now=self.now, mono_now=mono, writer_dead=dead)
-        return {**flat, "args_truncated": call.args_cut}
+        return call_row(call, now=self.now, mono_now=mono, writer_dead=self.writer_dead(call))
+
+
+def call_row(call: Call, *, now: float, mono_now: float | None, writer_dead: bool | None) -> Mapping[str, Any]:
+    """`queries.call_json`, for any arguments: what is nested deeper than a JSON reader dares to go stays text."""
+    try:
+        row = queries.call_json(call, now=now, mono_now=mono_now, writer_dead=writer_dead)
+        if not _deeper(row["args"], _DEEP):
+            return row
+    except RecursionError:
+        pass
+    flat = queries.call_json(replace(call, args_cut=True), now=now, mono_now=mono_now, writer_dead=writer_dead)
+    return {**flat, "args_truncated": call.args_cut}
 
 
 def _deeper(value: Any, limit: int) -> bool:
