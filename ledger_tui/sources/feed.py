@@ -61,6 +61,7 @@ class _Line:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turn = asyncio.Lock()
+        self._opening = asyncio.Lock()
         self.connection: ReadConnection | None = None
         self.closed = False
 
@@ -76,13 +77,15 @@ class _Line:
                     # It was closed under the question, as another file lies there now: that one is asked.
 
     async def opened(self) -> ReadConnection:
-        if self.closed:
-            raise SourceError(self._path, "is no longer followed", "open it again")
-        if self.connection is None:
-            connection = ReadConnection(self._path)
-            await connection
-            self.connection = connection
-        return self.connection
+        async with self._opening:
+            if self.connection is None and not self.closed:
+                connection = ReadConnection(self._path)
+                await connection
+                self.connection = connection
+            if self.closed or self.connection is None:
+                await self.close()
+                raise SourceError(self._path, "is no longer followed", "open it again")
+            return self.connection
 
     async def close(self) -> None:
         connection, self.connection = self.connection, None

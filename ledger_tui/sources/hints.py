@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from watchfiles import awatch
@@ -20,6 +20,8 @@ TICK_MS = 1000
 
 POLL_S = 0.2
 """Beat where the directory cannot be watched."""
+
+_SETTING_UP_S = 0.1
 
 
 async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -> AsyncGenerator[None, None]:
@@ -58,10 +60,20 @@ async def _watch(path: Path, real: Path, tick_ms: int) -> AsyncGenerator[None, N
             force_polling=False,
         )
     ) as events:
-        async for _ in events:
+        first = asyncio.ensure_future(anext(events))
+        try:
+            # By then the watch stands: what was committed while it was being set up is found by this hint.
+            await asyncio.wait({first}, timeout=_SETTING_UP_S)
             yield
-            if not _same_folder(real.parent, folder) or _target(path) != real:
-                return
+            await first
+        finally:
+            first.cancel()
+            with suppress(asyncio.CancelledError, OSError, RuntimeError):
+                await first
+        yield
+        while _same_folder(real.parent, folder) and _target(path) == real:
+            await anext(events)
+            yield
 
 
 def _target(path: Path) -> Path:

@@ -1,0 +1,129 @@
+"""The life of a connection: cancelled, closed, forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from ledger_tui.sources.feed import Feed
+from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.hints import hints
+
+from .conftest import ROOT, make_ledger, remove
+
+ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
+
+
+def endless(connection: sqlite3.Connection) -> object:
+    return connection.execute(ENDLESS).fetchall()
+
+
+def one(connection: sqlite3.Connection) -> object:
+    return connection.execute("SELECT 1").fetchall()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    make_ledger(tmp_path / "ledger.db", 5)
+    return tmp_path / "ledger.db"
+
+
+async def test_a_cancelled_question_frees_its_connection(ledger: Path) -> None:
+    async with asyncio.timeout(20), Feed(ledger) as feed:
+        task = asyncio.create_task(feed.ask_slow(endless))
+        await asyncio.sleep(0.2)
+        assert await feed.ask(one) == [(1,)]
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await feed.ask_slow(one) == [(1,)]
+
+
+async def test_closing_interrupts_what_is_asked(ledger: Path) -> None:
+    async with asyncio.timeout(20):
+        async with Feed(ledger) as feed:
+            task = asyncio.create_task(feed.ask_slow(endless))
+            await asyncio.sleep(0.2)
+        with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+            await task
+        with pytest.raises(SourceError, match="no longer followed"):
+            await feed.ask(one)
+
+
+async def test_only_another_file_is_a_new_one(ledger: Path, tmp_path: Path) -> None:
+    async with Feed(ledger) as feed:
+        assert await feed.current()
+        assert not await feed.current()
+        make_ledger(tmp_path / "other" / "ledger.db", 9, mode="delete")
+        (tmp_path / "other" / "ledger.db").replace(ledger)
+        assert await feed.current()
+        count = await feed.ask(lambda db: db.execute("SELECT count(*) FROM ledger").fetchall())
+        assert count == [(9,)]
+        remove(ledger)
+        with pytest.raises(SourceError) as caught:
+            await feed.current()
+        assert caught.value.state == "missing"
+
+
+async def test_a_slow_question_goes_on_with_the_file_that_came(ledger: Path, tmp_path: Path) -> None:
+    """Replaced while it is being asked: the answer is about the new file."""
+    asked: list[int] = []
+    under_way = threading.Event()
+
+    def slow(connection: sqlite3.Connection) -> int:
+        asked.append(connection.execute("SELECT count(*) FROM ledger").fetchall()[0][0])
+        under_way.set()
+        if len(asked) == 1:
+            connection.execute(ENDLESS).fetchall()
+        return asked[-1]
+
+    async with asyncio.timeout(20), Feed(ledger) as feed:
+        await feed.current()
+        task = asyncio.create_task(feed.ask_slow(slow))
+        await asyncio.to_thread(under_way.wait)
+        make_ledger(tmp_path / "other" / "ledger.db", 9, mode="delete")
+        (tmp_path / "other" / "ledger.db").replace(ledger)
+        await feed.current()
+        assert await task == 9
+        assert asked == [5, 9]
+
+
+@pytest.mark.parametrize("ending", ["await asyncio.sleep(0)", "raise SystemExit(3)"])
+def test_a_forgotten_connection_does_not_keep_the_process(ledger: Path, ending: str) -> None:
+    code = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom ledger_tui.sources.feed import Feed\n"
+        "async def main():\n    feed = Feed(Path(sys.argv[1]))\n    await feed.current()\n"
+        f"    await feed.ask(lambda db: db.execute('SELECT 1').fetchall())\n    {ending}\nasyncio.run(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(ledger)], cwd=ROOT, timeout=60, capture_output=True)
+    assert done.returncode == (3 if "3" in ending else 0)
+
+
+async def test_hints_come_from_a_folder_that_is_made_later_and_made_again(tmp_path: Path) -> None:
+    """Beats of an hour: only events can be heard, and the one hint with which a new watch begins."""
+    path = tmp_path / "later" / "ledger.db"
+    heard = hints(path, tick_ms=3_600_000, poll_s=0.05)
+    async with asyncio.timeout(30), aclosing(heard):
+        for _ in range(2):
+            path.parent.mkdir()
+            beats = 0
+            # While the folder is being found there are a few beats; then every commit-like write is one.
+            while beats < 10:
+                await asyncio.gather(anext(heard), asyncio.to_thread(_write_soon, path))
+                beats += 1
+            await asyncio.to_thread(shutil.rmtree, path.parent)
+            await anext(heard)
+
+
+def _write_soon(path: Path) -> None:
+    time.sleep(0.15)
+    path.write_bytes(b"x")
