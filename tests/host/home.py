@@ -38,7 +38,8 @@ class HermesHome:
         self.host = host
         self.python = build(host)
         self.folder = folder
-        self.home = folder / ".hermes"
+        # Not `~/.hermes`: below a test run Hermes 0.22 refuses to open a store that looks like a person's own.
+        self.home = folder / "hermes-home"
         self.work = folder / "work"
         self.model = model
         self.paths = Paths(self.home)
@@ -152,12 +153,6 @@ def install_plugin(home: Path) -> Path:
     place = home / "plugins" / "agent-ledger"
     shutil.copytree(ROOT / "agent_ledger", place, ignore=shutil.ignore_patterns("__pycache__"))
     return place
-
-
-def notice_in(text: str, message: str) -> str:
-    """What was added to a user message on its way to the model, without the blank line between."""
-    assert message.startswith(text), message
-    return message[len(text) :].lstrip("\n")
 
 
 def _tail(output: Path) -> str:

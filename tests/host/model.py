@@ -6,6 +6,7 @@ It outlives a killed host, so a test can read what the host had asked before and
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Model:
         self._scripts: dict[str, list[Step]] = {}
         self._lock = threading.Lock()
         self._served = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
@@ -83,6 +84,15 @@ class Model:
             steps = self._scripts[fitting[0]] if fitting else []
             step: Step = steps.pop(0) if steps else "done"
         return number, step() if callable(step) else step
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A killed host drops its connections; that is no event worth a traceback."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def text_of(message: Mapping[str, Any]) -> str:

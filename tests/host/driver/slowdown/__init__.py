@@ -6,8 +6,11 @@ from typing import Any
 
 def register(ctx: Any) -> None:
     def linger(next_call: Any, args: object = None, **_: object) -> object:
-        if "SLOW-BY-TEST" in repr(args):
+        if "SLOW-TO-START" in repr(args):
             time.sleep(4)
-        return next_call(args)
+        result = next_call(args)
+        if "SLOW-TO-END" in repr(args):
+            time.sleep(4)
+        return result
 
     ctx.register_middleware("tool_execution", linger)
