@@ -21,9 +21,10 @@ from textual.signal import Signal
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
+from ledger_tui.sources.state import StateChange, StateSource
 from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
-from screens.feeds import Desk, StateChange
+from screens.feeds import Desk
 from screens.help import HelpScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
@@ -67,10 +68,11 @@ class LedgerApp(App[None]):
         environ: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
-        self.source = LedgerSource(paths, ledger=ledger, clock=clock)
+        self.ledger_source = LedgerSource(paths, ledger=ledger, clock=clock)
+        self.state_source = StateSource(paths, state=state, clock=clock)
         self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
         self.state_changed: Signal[StateChange] = Signal(self, "state")
-        self.desk = Desk(self.source, self.ledger_changed, self.state_changed, self.source.path, clock, mono, zone)
+        self.desk = Desk(self.ledger_source, self.ledger_changed, self.state_changed, clock, mono, zone)
         for theme in THEMES:
             self.register_theme(theme)
         if not (environ or os.environ).get("TEXTUAL_THEME"):
@@ -83,12 +85,19 @@ class LedgerApp(App[None]):
                 self.bind(entry.key, f"switch_mode({entry.name!r})", description=entry.name)
         await self.switch_mode(ENTRIES[0].name)
         self._follow_ledger()
+        self._follow_state()
 
-    @work(group="ledger", exit_on_error=True)
+    @work(group="ledger")
     async def _follow_ledger(self) -> None:
         """Hand on every change of the ledger. What goes wrong there is told by the change's own health."""
-        async for change in self.source.changes():
+        async for change in self.ledger_source.changes():
             self.ledger_changed.publish(change)
+
+    @work(group="state")
+    async def _follow_state(self) -> None:
+        """The same for the host's sessions."""
+        async for change in self.state_source.changes():
+            self.state_changed.publish(change)
 
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):
@@ -113,7 +122,8 @@ def make_app(
 async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
     """The app's sources, open for as long as the app may run. They are closed after it, whatever happened."""
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(app.source)
+        await stack.enter_async_context(app.ledger_source)
+        await stack.enter_async_context(app.state_source)
         yield app
 
 

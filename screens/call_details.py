@@ -77,6 +77,8 @@ class CallDetailsScreen(Screen[None]):
             if call.id == self._call_id:
                 self._call = call
                 self._paint()
+        if change.reset:
+            self._fetch()
 
     @work(group="call", exclusive=True, exit_on_error=False)
     async def _fetch(self) -> None:

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
 from datetime import tzinfo
-from pathlib import Path
 from typing import Protocol
 
 from textual.signal import Signal
 
 from agent_ledger.engine.queries import Filter
-from agent_ledger.engine.records import Call, Inert
-from ledger_tui.sources.ledger import Health, LedgerChange, SessionTotals
-
-
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    id: Inert
-    source: Inert | None
-    title: Inert | None
-    parent_session_id: Inert | None
-    started_at: float | None
-    ended_at: float | None
-    end_reason: Inert | None
-    message_count: int | None
-    last_active: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class StateChange:
-    at: float
-    reset: bool
-    sessions: Mapping[str, SessionInfo]
-    health: Health
+from agent_ledger.engine.records import Call
+from ledger_tui.sources.ledger import LedgerChange, SessionTotals
+from ledger_tui.sources.state import StateChange
 
 
 class LedgerFeed(Protocol):
@@ -67,7 +46,6 @@ class Desk:
     ledger: LedgerFeed
     ledger_changed: Signal[LedgerChange]
     state_changed: Signal[StateChange]
-    ledger_path: Path
     clock: Callable[[], float]
     mono: Callable[[], float]
     zone: tzinfo | None

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from agent_ledger.engine.records import STATES, Call, utc_seconds
 
-from .call_text import gist, outcome
+from .call_text import error_type, gist, outcome
 from .line_list import Cell, LineList
 from .look import GLYPHS, age_text, clock_text, coarse_age_text, countdown_text, fit, fit_right, took_text
 
@@ -47,6 +47,8 @@ class Column:
     right: bool = False
     from_width: int = 0
     """Shown only in a table at least this wide."""
+    below_width: int = 10_000
+    """Shown only in a table narrower than this."""
 
 
 def _state(call: Call, facts: CallFacts) -> tuple[str, str]:
@@ -60,6 +62,11 @@ def _tool(call: Call, _facts: CallFacts) -> tuple[str, str]:
 
 def _gist(call: Call, _facts: CallFacts) -> tuple[str, str]:
     return gist(call), ""
+
+
+def _gist_with_error(call: Call, _facts: CallFacts) -> tuple[str, str]:
+    kind = error_type(call)
+    return f"{kind}: {gist(call)}" if kind else gist(call), ""
 
 
 def _outcome(call: Call, facts: CallFacts) -> tuple[str, str]:
@@ -103,6 +110,9 @@ def _took(call: Call, _facts: CallFacts) -> tuple[str, str]:
     return took_text(call.duration_ms), "call--quiet"
 
 
+OUTCOME_FROM = 104
+"""Cells from which the outcome has a column of its own; below, an error's type stands before what was asked."""
+
 _STATE = Column("STATE", 11, _state)
 _TOOL = Column("TOOL", 14, _tool)
 _SESSION = Column("SESSION", 16, _session, from_width=96)
@@ -130,8 +140,9 @@ SETTLED_COLUMNS = (
     Column("TOOK", 6, _took, right=True, from_width=64),
     _TOOL,
     _SESSION,
-    _GIST,
-    Column("OUTCOME", 32, _outcome, from_width=104),
+    Column("WHAT", 0, _gist_with_error, below_width=OUTCOME_FROM),
+    Column("WHAT", 0, _gist, from_width=OUTCOME_FROM),
+    Column("OUTCOME", 32, _outcome, from_width=OUTCOME_FROM),
 )
 
 
@@ -216,7 +227,7 @@ class CallTable(LineList):
 
     def _layout(self, width: int) -> list[tuple[Column, int]]:
         """The columns that fit, with their final widths."""
-        shown = [column for column in self._columns if width >= column.from_width]
+        shown = [column for column in self._columns if column.from_width <= width < column.below_width]
         if self._one_session:
             shown = [column for column in shown if column is not _SESSION]
         fixed = 1 + sum(column.width + 2 for column in shown)

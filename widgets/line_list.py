@@ -37,7 +37,7 @@ class LineList(Widget, can_focus=True):
     DEFAULT_CSS = """
     LineList {
         height: 1fr;
-        & > .line-list--cursor { background: $surface-lighten-2; }
+        & > .line-list--cursor { background: transparent; }
         & > .line-list--heading { color: $text-muted; background: $panel; }
         & > .line-list--title { color: $foreground; text-style: bold; }
         & > .line-list--quiet { color: $text-muted; }
@@ -64,7 +64,7 @@ class LineList(Widget, can_focus=True):
         Binding("pageup", "page(-1)", "Page up", show=False, id="list.page_up", tooltip="One page up"),
         Binding("g,home", "first", "First", show=False, id="list.first", tooltip="First row, and follow what is new"),
         Binding("G,end", "last", "Last", show=False, id="list.last", tooltip="Last row"),
-        Binding("enter", "open", "Details", id="list.open", tooltip="Open the row under the cursor"),
+        Binding("enter", "open", "Details", key_display="enter", id="list.open", tooltip="Open the row at the cursor"),
     ]
 
     class Opened(Message):

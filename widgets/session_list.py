@@ -13,6 +13,10 @@ ALL = "*"
 """Key of the first line. No session id: the empty one stands for rows without a session."""
 
 
+TOTAL_FROM = 30
+"""Cells from which the number of rows stands beside the marks; below, the marks matter more than it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """One line: its key, a name, and the counts that matter. `rows` is None while it is being counted."""
@@ -30,6 +34,7 @@ class SessionList(LineList):
 
     DEFAULT_CSS = """
     SessionList {
+        & > .line-list--cursor { background: $panel-lighten-1; }
         & > .session--pending { color: $primary; }
         & > .session--overdue { color: $warning; text-style: bold; }
         & > .session--ghost { color: $error; text-style: bold; }
@@ -75,8 +80,10 @@ class SessionList(LineList):
         for state, amount in (("pending", row.pending), ("overdue", row.overdue), ("ghost", row.ghost)):
             if amount:
                 marks.append((f" {GLYPHS[state]}{short_count(amount)}", f"session--{state}"))
-        total = "" if row.rows is None else short_count(row.rows)
-        marks.append((f"{total:>5} ", "session--count"))
+        if width >= TOTAL_FROM or not marks:
+            total = "" if row.rows is None else short_count(row.rows)
+            marks.append((f"{total:>5}", "session--count"))
+        marks.append((" ", ""))
         taken = 1 + sum(len(text) for text, _ in marks)
         name = (fit(row.name, max(0, width - taken)), "session--all" if row.key == ALL else "")
         return [(" ", ""), name, *marks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -13,8 +14,18 @@ from .line_list import Cell
 from .look import HEALTH_GLYPHS
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A number of calls in one state, ready to be shown."""
+
+    glyph: str
+    number: str
+    word: str
+    style: str
+
+
 class TopLine(Widget):
-    """Title, totals and source health. What does not fit is left out from the totals' end; health never is."""
+    """Title, totals and source health. Health is always there; totals shed their words, then the last of them."""
 
     DEFAULT_CSS = """
     TopLine {
@@ -45,16 +56,30 @@ class TopLine(Widget):
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._title = title
-        self._parts: tuple[Cell, ...] = ()
+        self._totals: tuple[Total, ...] = ()
         self._health: Cell = ("", "top--quiet")
         self._clock = ""
 
-    def show(self, parts: tuple[Cell, ...], *, state: str, text: str, clock: str) -> None:
-        """`parts` are the totals, most important first; `clock` is when something last changed."""
+    def show(self, totals: tuple[Total, ...], *, state: str, text: str, clock: str) -> None:
+        """`totals` with the most important first; `state` and `text` of the source; when something last changed."""
         health = (f"{HEALTH_GLYPHS.get(state, '?')} {text}", f"top--{state}")
-        if (parts, health, clock) != (self._parts, self._health, self._clock):
-            self._parts, self._health, self._clock = parts, health, clock
+        if (totals, health, clock) != (self._totals, self._health, self._clock):
+            self._totals, self._health, self._clock = totals, health, clock
             self.refresh()
+
+    def _totals_in(self, width: int) -> list[Cell]:
+        """The totals in at most `width` cells: with their words if all fit so, else glyphs and numbers only."""
+        worded: list[Cell] = [(f"  {total.glyph} {total.number} {total.word}", total.style) for total in self._totals]
+        if sum(cell_len(text) for text, _ in worded) <= width:
+            return worded
+        out: list[Cell] = []
+        for total in self._totals:
+            text = f"  {total.glyph} {total.number}"
+            width -= cell_len(text)
+            if width < 0:
+                break
+            out.append((text, total.style))
+        return out
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -62,15 +87,11 @@ class TopLine(Widget):
         if self._clock and width >= 70:
             right.append((f"  {self._clock}", "top--quiet"))
         right_width = sum(cell_len(text) for text, _ in right) + 1
-        left: list[Cell] = [(f" {self._title} ", "top--title")]
-        free = width - right_width - cell_len(left[0][0])
-        for text, style in self._parts:
-            size = cell_len(text) + 2
-            if size > free - 1:
-                break
-            left.append((f"  {text}", style))
-            free -= size
-        cells = [*left, (" " * max(1, free), ""), *right, (" ", "")]
+        title: Cell = (f" {self._title} ", "top--title")
+        room = width - right_width - cell_len(title[0])
+        totals = self._totals_in(room - 1)
+        free = room - sum(cell_len(text) for text, _ in totals)
+        cells: list[Cell] = [title, *totals, (" " * max(1, free), ""), *right, (" ", "")]
         base = self.rich_style
         segments = [Segment(text, self.get_component_rich_style(name) if name else base) for text, name in cells]
         return Strip(segments).crop_extend(0, width, base)

@@ -1,0 +1,98 @@
+"""What the Calls screen says: totals, titles of panes, empty panes, toasts. Pure functions over the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Literal
+
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.records import Call
+from ledger_tui.sources.health import Health
+from widgets.look import GLYPHS, HEALTH_WORDS, NO_SESSION, count_text, short_count
+from widgets.top_line import Total
+
+from .calls_model import CallsModel, Counts, News
+
+TOLD_AT_ONCE = 3
+"""Calls that one toast names; more are counted."""
+
+_ORDER = ("pending", "overdue", "ghost", "error", "revived", "confirmed")
+_ALWAYS = ("pending", "ghost", "confirmed")
+
+
+class Facts:
+    """What a row's text needs beyond the row: the model's judgement, titles of sessions, the person's zone."""
+
+    def __init__(self, model: CallsModel, zone: tzinfo | None) -> None:
+        self.state, self.age, self.remaining = model.state, model.age, model.remaining
+        self.writer_dead, self.now = model.writer_dead, model.now
+        self.zone = zone
+        self.titles: dict[str, str] = {}
+
+    def session_name(self, call: Call) -> str:
+        return self.name_of(call.session_id or "")
+
+    def name_of(self, session_id: str) -> str:
+        return self.titles.get(session_id) or session_id or NO_SESSION
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """One message that passes. Names of tools in it are an agent's text: never markup."""
+
+    text: str
+    severity: Literal["warning", "error"]
+
+
+def toasts(news: News) -> Iterator[Toast]:
+    """At most one toast for new ghosts and one for what became overdue."""
+    if news.ghosts:
+        yield Toast(_told(news.ghosts, "was lost: the agent has been told", "calls were lost"), "error")
+    if news.overdue:
+        yield Toast(_told(news.overdue, "is overdue: no confirmation came", "calls are overdue"), "warning")
+
+
+def _told(calls: tuple[Call, ...], one: str, many: str) -> str:
+    named = ", ".join(f"{call.tool_name} #{call.id}" for call in calls[:TOLD_AT_ONCE])
+    if len(calls) == 1:
+        return f"{named} {one}"
+    return f"{len(calls)} {many}: {named}" + (", …" if len(calls) > TOLD_AT_ONCE else "")
+
+
+def totals(counts: Counts) -> tuple[Total, ...]:
+    """The totals for the top line, in the order in which they matter."""
+    out: list[Total] = []
+    for state in _ORDER:
+        number: int = getattr(counts, state)
+        if number or state in _ALWAYS:
+            style = f"top--{state}" if number else "top--quiet"
+            out.append(Total(GLYPHS[state], count_text(number), state, style))
+    return tuple(out)
+
+
+def health_word(health: Health) -> str:
+    """`live`, `stale`, `degraded 3 spooled`."""
+    word = HEALTH_WORDS.get(health.state, health.state)
+    return f"{word} {count_text(health.spooled)} spooled" if health.spooled else word
+
+
+def settled_count(model: CallsModel, session_id: str | None, *, filtered: bool) -> str:
+    """How many settled rows the view has: exact where it is known, else those that are held and a plus."""
+    if not filtered and (session_id is None or model.sessions_known):
+        return short_count(model.counts(session_id).settled)
+    window = model.view.settled
+    return short_count(len(window)) + ("" if window.at_newest and window.at_oldest else "+")
+
+
+def empty_texts(model: CallsModel, health: Health, typed: Filter) -> tuple[str, str, str]:
+    """What stands in an empty pane: pending, ghosts, settled."""
+    if not model.loaded:
+        return "reading…", "", ""
+    if health.state == "missing":
+        return "no ledger yet", "no ledger yet", "The first call that the plugin records will show here."
+    if typed != Filter():
+        return ("nothing fits the filter",) * 3
+    settled = "nothing is recorded yet" if model.view.settled.at_oldest or not model.totals.rows else "reading…"
+    return "nothing waits for a confirmation", "nothing was lost", settled
