@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, export, plugin, prune, status, watch
+from ledger_tui.commands import calls, doctor, export, plugin, prune, status, watch
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place, place_of
@@ -131,7 +131,7 @@ def _open_app(place: Place) -> int:
     return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, watch, prune, export, plugin):
+for group in (status, calls, watch, prune, export, doctor, plugin):
     group.register(app)
 
 if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.

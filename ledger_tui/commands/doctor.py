@@ -1,0 +1,83 @@
+"""`doctor`: what is wrong with this set-up, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from agent_ledger.engine.inert import inert
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger
+from ledger_tui.commands.errors import DONE, UNREADABLE
+from ledger_tui.commands.output import print_json, say, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.reading import count_sessions
+from ledger_tui.sources.guard import SourceError
+
+_MARKS = {OK: "ok", WARN: "WARN", FAIL: "FAIL", UNKNOWN: "?"}
+
+
+def examined(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
+) -> int:
+    """What is wrong with this set-up, and what to do. Exit 0 whatever is found, 3 if a named file is unreadable."""
+    place: Place = context.obj
+    place.state_exists()
+    checks, problems = examine(place)
+    if json:
+        print_json([asdict(check) for check in checks])
+    else:
+        for line in as_text(checks):
+            say(line)
+    for problem in problems:
+        warn(str(problem))
+    return UNREADABLE if problems else DONE
+
+
+def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
+    """Every check, and which files named by option could not be read. Raises CommandError for a missing one."""
+    ledger_checks, merged, ledger_error = ledger.ledger(place)
+    store_check, store_error = _store(place)
+    checks = [
+        files.home(place),
+        *files.data_folder(place),
+        *ledger_checks,
+        files.spooled(place, merged),
+        files.settings_file(place),
+        *files.policy_modes(place),
+        store_check,
+        *host.plugin(place),
+        host.misleading_log(place),
+    ]
+    named = [(place.ledger_named, ledger_error), (place.state_named, store_error)]
+    return [_inert(check) for check in checks], [error for by_option, error in named if by_option and error]
+
+
+def _store(place: Place) -> tuple[Check, SourceError | None]:
+    if not place.state_exists():
+        return Check("sessions", OK, f"The host has stored no session yet ({place.state} is not there)."), None
+    try:
+        return Check("sessions", OK, f"The host's store holds {count_sessions(place.state)} sessions."), None
+    except SourceError as error:
+        return Check("sessions", FAIL, f"{error.path} {error.reason}.", f"{error.remedy}."), error
+
+
+def _inert(check: Check) -> Check:
+    return Check(check.check, check.state, inert(check.text), inert(check.remedy))
+
+
+def as_text(checks: Iterable[Check]) -> list[str]:
+    """The findings for a person, each with its remedy below it."""
+    lines = []
+    for check in checks:
+        lines.append(f"{_MARKS[check.state]:<5} {check.check:<15} {check.text}")
+        if check.remedy and check.state != OK:
+            lines.append(f"{'':<21} -> {check.remedy}")
+    return lines
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor")(examined)

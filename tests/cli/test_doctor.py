@@ -1,0 +1,166 @@
+"""`doctor`: each thing that can be wrong is named, with a way out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger_tui.commands.checks import ledger as ledger_checks
+
+
+@pytest.fixture
+def doctor(program: Any) -> Any:
+    def examine(*before: str) -> dict[str, dict[str, str]]:
+        result = program(*before, "doctor", "--json")
+        assert result.code == 0, result
+        for check in result.json:
+            assert check.keys() == {"check", "state", "text", "remedy"}
+            assert check["state"] in ("ok", "warn", "fail", "unknown")
+            assert check["state"] == "ok" or check["check"] == "gateway" or check["remedy"]
+        return {check["check"]: check for check in result.json}
+
+    return examine
+
+
+def test_a_set_up_as_it_should_be(six_states: Any, doctor: Any, program: Any) -> None:
+    program("plugin", "install")
+    found = doctor()
+    assert {name: c["state"] for name, c in found.items() if name != "sqlite" and c["state"] != "ok"} == {}
+    text = program("doctor").out
+    assert "integrity" in text
+
+
+def test_an_empty_home_and_none(doctor: Any, program: Any) -> None:
+    assert doctor()["plugin"]["state"] == "warn"
+    assert doctor("--hermes-home", "/nowhere")["home"]["state"] == "fail"
+
+
+def test_open_modes_and_links(six_states: Any, doctor: Any) -> None:
+    folder = six_states.path.parent
+    folder.chmod(0o755)
+    six_states.path.chmod(0o644)
+    found = doctor()
+    assert (found["data-folder"]["state"], found["file-modes"]["state"]) == ("warn", "warn")
+    assert "ledger.db" in found["file-modes"]["text"]
+    (folder / "hash.key").symlink_to("/etc/hostname")
+    assert doctor()["file-modes"]["state"] == "fail"
+
+
+def test_a_damaged_ledger(home: Path, doctor: Any, program: Any) -> None:
+    path = home / "plugin-data" / "agent-ledger" / "ledger.db"
+    path.parent.mkdir(parents=True)
+    path.write_text("once upon a time there was a ledger " * 100)
+    assert doctor()["ledger"]["state"] == "fail"
+    named = program("--ledger", str(path), "doctor", "--json")
+    assert named.code == 3
+    assert {c["check"]: c["state"] for c in named.json}["ledger"] == "fail"
+    assert program("--ledger", "/nowhere.db", "doctor").code == 3
+
+
+def test_a_damaged_page_is_found(six_states: Any, doctor: Any) -> None:
+    for number in range(500):
+        six_states.add(tool_call_id=f"c{number}", args_json="x" * 200)
+    six_states.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with six_states.path.open("r+b") as file:
+        file.seek(4096 * 20)
+        file.write(b"\xaa" * 4096)
+    assert doctor()["integrity"]["state"] == "fail"
+
+
+def test_schemas(six_states: Any, tmp_path: Path, doctor: Any) -> None:
+    six_states.connection.execute("PRAGMA user_version=99")
+    assert "newer" in doctor()["schema"]["text"]
+    foreign = tmp_path / "foreign.db"
+    other = sqlite3.connect(foreign)
+    other.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)")
+    other.close()
+    assert "other software" in doctor("--ledger", str(foreign))["schema"]["text"]
+
+
+def test_waiting_records(six_states: Any, doctor: Any, program: Any) -> None:
+    spool = six_states.path.parent / "spool"
+    spool.mkdir(mode=0o700)
+    record = {"kind": "issue", "at": "2026-01-02T03:04:05.000Z", "why": "the disk is full", "event": {}}
+    (spool / "7-abc.jsonl").write_text(json.dumps({"kind": "writer"}) + "\n" + json.dumps(record) + "\n")
+    found = doctor()["spool"]
+    assert found["state"] == "warn"
+    assert "1 records" in found["text"]
+    assert "2026-01-02T03:04:05.000Z" in found["text"]
+    assert "the disk is full" in found["text"]
+    assert program("status", "--json").json["ledger"]["spooled"] == 1
+    assert "spool" in program("status", "--tmux").out
+
+
+def test_settings_and_modes(six_states: Any, doctor: Any) -> None:
+    folder = six_states.path.parent
+    (folder / "settings.json").write_text('{"durability": "very", "colour": 1}')
+    (folder / "policy_mode").write_text("on")
+    found = doctor()
+    assert "durability" in found["settings"]["text"]
+    assert "colour" in found["settings"]["text"]
+    assert (found["policy-mode"]["state"], found["prompt-policy-mode"]["state"]) == ("warn", "ok")
+
+
+def test_dead_writers(ledger: Any, doctor: Any) -> None:
+    gone = ledger.writer(2**22 + 1, "1")
+    ledger.add(status="PENDING", at=time.time(), writer_id=gone)
+    ledger.add(status="CONFIRMED", at=time.time(), writer_id=gone)
+    found = doctor()["writers"]
+    assert found["state"] == "warn"
+    assert found["text"].startswith("1 pending calls")
+
+
+def test_another_plugin_of_our_name(doctor: Any, program: Any, home: Path) -> None:
+    other = home / "plugins" / "old-ledger"
+    other.mkdir(parents=True)
+    (other / "plugin.yaml").write_text("name: agent-ledger\nauthor: Somebody Else\n")
+    assert doctor()["other-plugin"]["state"] == "warn"
+    program("plugin", "install")
+    found = doctor()
+    assert found["other-plugin"]["state"] == "fail"
+    assert "Somebody Else" in found["other-plugin"]["text"]
+    assert found["plugin"]["state"] == "ok"
+
+
+def test_our_place_taken_and_not_enabled(doctor: Any, program: Any, home: Path) -> None:
+    program("plugin", "install")
+    (home / "config.yaml").write_text("plugins:\n  enabled: []\n")
+    assert doctor()["plugin-enabled"]["state"] == "warn"
+    (home / "config.yaml").write_text("plugins: *x\n")
+    assert doctor()["plugin-enabled"]["state"] == "unknown"
+    (home / "plugins" / "agent-ledger" / "plugin.yaml").write_text("name: agent-ledger\nauthor: Somebody Else\n")
+    assert doctor()["plugin"]["state"] == "fail"
+
+
+def test_a_gateway_older_than_the_plugin(doctor: Any, program: Any, home: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    (home / "gateway.pid").write_text('{"pid": 1}')  # Runs since long before the plugin is put in.
+    program("plugin", "install")
+    with (home / "gateway.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = doctor()["gateway"]
+    assert found["state"] == "warn"
+    assert "gateway restart" in found["remedy"]
+
+
+def test_the_misleading_line_is_explained(doctor: Any, home: Path) -> None:
+    (home / "logs").mkdir()
+    log = home / "logs" / "errors.log"
+    log.write_text("x\nPersisted transcript lagged (disk=5, memory=9) (possible FTS write corruption)\n")
+    assert doctor()["host-log"]["state"] == "ok"
+    log.write_text("x\nPersisted transcript lagged (disk=0, memory=9) (possible FTS write corruption)\n")
+    assert "not damaged" in doctor()["host-log"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("version", "flawed"),
+    [("3.40.1", True), ("3.51.2", True), ("3.51.3", False), ("3.50.7", False), ("3.44.6", False), ("3.6.9", False),
+     ("odd", False)],
+)  # fmt: skip
+def test_builds_with_the_wal_reset_bug(version: str, flawed: bool) -> None:
+    assert ledger_checks._flawed(version) is flawed
