@@ -68,15 +68,28 @@ def profile_home(home: str, profile: str) -> str:
 def line(path: str, *, now: float, mono_now: float, unicode: bool) -> str:
     """The line for the ledger at `path`, at most `WIDTH` cells, never an exception."""
     try:
-        if not os.path.exists(path):
+        real = os.path.realpath(path)
+        if not os.path.lexists(real):
             return "no ledger yet"
-        counts = read_counts(path, now=now, mono_now=mono_now)
+        if not _may_open(real):
+            return "ledger cannot be read"
+        counts, merged = read_counts(real, now=now, mono_now=mono_now)
     except sqlite3.OperationalError as error:
         busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (5, 6)
         return "ledger is busy" if busy else "ledger cannot be read"
     except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError):
         return "ledger cannot be read"
-    return text(*counts, waiting=_waiting(os.path.dirname(path)), unicode=unicode)
+    return text(*counts, waiting=_waiting(os.path.dirname(path), merged), unicode=unicode)
+
+
+def _may_open(path: str) -> bool:
+    """A file, and ours: reading another user's idle WAL store could lock its owner out (see `sources.guard`)."""
+    info = os.stat(path)
+    if info.st_mode & 0o170000 != 0o100000:
+        return False
+    if not hasattr(os, "geteuid") or os.geteuid() in (0, info.st_uid):
+        return True
+    return os.path.exists(path + "-wal") and os.path.exists(path + "-shm")
 
 
 def text(pending: int, overdue: int, ghost: int, *, waiting: bool = False, unicode: bool = True) -> str:
@@ -104,8 +117,11 @@ def _short(amount: int) -> str:
     return "many"
 
 
-def read_counts(path: str, *, now: float, mono_now: float) -> tuple[int, int, int]:
-    """(pending, overdue, ghost) of the ledger at `path`. Raises sqlite3.Error, OSError."""
+def read_counts(path: str, *, now: float, mono_now: float) -> tuple[tuple[int, int, int], dict[str, int]]:
+    """(pending, overdue, ghost) of the ledger at `path`, and how many bytes of each spool file are in it already.
+
+    Raises sqlite3.Error, OSError.
+    """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None)
     try:
@@ -122,10 +138,18 @@ def read_counts(path: str, *, now: float, mono_now: float) -> tuple[int, int, in
         rows = connection.execute(f"SELECT {columns}" + where.format("PENDING")).fetchall()
         writers = {row[4] for row in rows} - {None}
         known = _writers(connection, writers) if writers else {}
+        merged = _merged(connection)
     finally:
         connection.close()
     overdue = sum(_overdue(row, known, now, mono_now) for row in rows)
-    return len(rows) - overdue, overdue, ghost
+    return (len(rows) - overdue, overdue, ghost), merged
+
+
+def _merged(connection: sqlite3.Connection) -> dict[str, int]:
+    try:
+        return dict(connection.execute("SELECT name, size FROM spool_merged").fetchall())
+    except sqlite3.OperationalError:
+        return {}  # A ledger by other software has no spool.
 
 
 def _writers(connection: sqlite3.Connection, ids: set[int]) -> dict[int, tuple[bool, bool]]:
@@ -201,13 +225,27 @@ def _node() -> str:
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
-def _waiting(data: str) -> bool:
-    """Do records wait in the spool beside the ledger?"""
-    try:
-        with os.scandir(os.path.join(data, "spool")) as entries:
-            return any(entry.is_file(follow_symlinks=False) and entry.stat().st_size for entry in entries)
-    except OSError:
-        return False
+def _waiting(data: str, merged: dict[str, int]) -> bool:
+    """Do records wait in the spool beside the ledger, or under the temporary folder?"""
+    for folder in (os.path.join(data, "spool"), _spool_elsewhere(data)):
+        try:
+            with os.scandir(folder) as entries:
+                files = [e for e in entries if e.name.endswith(".jsonl") and e.is_file(follow_symlinks=False)]
+                if any(file.stat().st_size > merged.get(file.name, 0) for file in files):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+def _spool_elsewhere(data: str) -> str:
+    """The same folder as `Paths.spool_elsewhere`, without what that module imports."""
+    from hashlib import sha256
+
+    home = os.path.dirname(os.path.dirname(os.path.abspath(data)))
+    owner = os.geteuid() if hasattr(os, "geteuid") else 0
+    temporary = os.environ.get("TMPDIR") or os.environ.get("TEMP") or os.environ.get("TMP") or "/tmp"
+    return os.path.join(temporary, f"agent-ledger-{owner}-{sha256(os.fsencode(home)).hexdigest()[:16]}")
 
 
 def speaks_unicode(environ: "os._Environ[str] | dict[str, str]", encoding: str | None) -> bool:

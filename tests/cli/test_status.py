@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from agent_ledger.engine.paths import Paths
 from ledger_tui import tmux_line
 from ledger_tui.commands import reading
 from ledger_tui.commands.place import Place
@@ -154,7 +157,7 @@ def test_the_line_and_the_engine_count_alike(six_states: Any, home: Path) -> Non
     place = Place(home, six_states.path, home / "state.db", clock=lambda: now, mono_clock=lambda: mono)
     with snapshot.reading_ledger(six_states.path) as ledger:
         counts = reading.count_states(ledger, place)
-    ours = tmux_line.read_counts(str(six_states.path), now=now, mono_now=mono)
+    ours, _ = tmux_line.read_counts(str(six_states.path), now=now, mono_now=mono)
     assert ours == (counts["pending"], counts["overdue"], counts["ghost"])
     assert counts["rows"] == 21
 
@@ -170,6 +173,31 @@ def test_a_ledger_by_other_software_is_counted(tmp_path: Path, program: Any) -> 
     found = program("--ledger", str(path), "status", "--json").json["ledger"]
     assert (found["rows"], found["pending"], found["overdue"]) == (2, 1, 1)
     assert program("--ledger", str(path), "status", "--tmux").out == "⧖1 pending ▲1 overdue\n"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_waiting_records_show_in_the_line(
+    ledger: Any, program: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    paths = Paths(home)
+    folder = paths.spool_elsewhere if elsewhere else paths.spool
+    folder.mkdir(mode=0o700)
+    record = folder / "7-abc.jsonl"
+    record.write_text('{"kind": "issue"}\n')
+    record.chmod(0o600)
+    env = {"TMPDIR": str(tmp_path)}
+    assert program("status", "--tmux", env=env).out == "…spool\n"
+    assert program("status", "--json", env=env).json["ledger"]["spooled"] == 1
+    size = record.stat().st_size
+    ledger.connection.execute("INSERT INTO spool_merged(name, size, merged_ts) VALUES('7-abc.jsonl', ?, '')", (size,))
+    assert program("status", "--tmux", env=env).out == "✓ ledger ok\n"
+
+
+def test_the_line_never_waits_at_a_pipe(program: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert program("--ledger", str(pipe), "status", "--tmux").out == "ledger cannot be read\n"
 
 
 def test_a_running_gateway_is_seen_by_its_lock(program: Any, home: Path) -> None:
