@@ -1,0 +1,139 @@
+"""What the hosts' own tools think of what we release, and the two other ways in: entry point and install."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from .conftest import MakeHome
+from .environments import ROOT, Host
+from .home import HermesHome
+from .model import call
+
+pytestmark = pytest.mark.host
+
+SCAN = """\
+import json, sys
+from pathlib import Path
+from tools.plugin_guard import scan_plugin
+result = scan_plugin(Path(sys.argv[1]))
+found = [(f.severity, f.pattern_id, f.file, f.line) for f in result.findings]
+print(json.dumps({"verdict": result.verdict, "findings": found}))
+"""
+
+LOAD = """\
+import sys
+from importlib.metadata import entry_points
+(point,) = entry_points(group="hermes_agent.plugins", name="agent-ledger")
+print(callable(point.load().register), sorted({"textual", "ledger_tui", "screens", "widgets"} & set(sys.modules)))
+"""
+
+NOT_RELEASED = shutil.ignore_patterns(".git", ".venv", ".cache", ".*_cache", "__pycache__", ".hypothesis", "*.egg-info")
+
+
+@pytest.fixture
+def newer(host: Host) -> Host:
+    if host.is_019:
+        pytest.skip("Hermes 0.19 has no such command")
+    return host
+
+
+def run_in(home: HermesHome, command: Sequence[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**home.environment(), **more}
+    return subprocess.run(
+        [str(part) for part in command],
+        env=environment,
+        cwd=home.work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def hermes(home: HermesHome, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return run_in(home, [home.python.with_name("hermes"), *arguments])
+
+
+def scan(home: HermesHome, tree: Path) -> tuple[str, list[list[object]]]:
+    done = run_in(home, [home.python, "-c", SCAN, tree])
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    return said["verdict"], said["findings"]
+
+
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome) -> HermesHome:
+    return make_home("release")
+
+
+def test_the_plugin_passes_the_hosts_validation_without_a_warning(newer: Host, home: HermesHome) -> None:
+    done = hermes(home, "plugins", "validate", home.home / "plugins" / "agent-ledger")
+    assert done.returncode == 0, done.stdout
+    assert "Validation passed." in done.stdout
+    assert "⚠" not in done.stdout, done.stdout
+
+
+def test_the_plugin_passes_the_hosts_doctor(newer: Host, home: HermesHome) -> None:
+    done = hermes(home, "plugins", "doctor", home.home / "plugins" / "agent-ledger", "--ci")
+    assert done.returncode == 0, done.stdout
+    assert "registrations: 0 tool(s), 4 hook(s)" in done.stdout
+
+
+def test_the_install_scan_calls_the_plugin_safe(newer: Host, home: HermesHome) -> None:
+    verdict, findings = scan(home, home.home / "plugins" / "agent-ledger")
+    assert (verdict, [f for f in findings if f[0] in ("critical", "high", "medium")]) == ("safe", [])
+
+
+def test_the_install_scan_calls_the_whole_tree_safe(newer: Host, home: HermesHome, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=NOT_RELEASED)
+    verdict, findings = scan(home, tree)
+    assert (verdict, [f for f in findings if f[0] in ("critical", "high")]) == ("safe", [])
+
+
+def test_the_host_installs_it_from_a_repository(newer: Host, make_home: MakeHome, tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    home = make_home("installed")
+    shutil.rmtree(home.home / "plugins")
+    repository = tmp_path / "repository"
+    shutil.copytree(ROOT / "agent_ledger", repository / "agent_ledger", ignore=NOT_RELEASED)
+    identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "release"]):
+        done = run_in(home, ["git", "-C", repository, *words])
+        assert done.returncode == 0, done.stderr
+    done = hermes(home, "plugins", "install", f"file://{repository}#agent_ledger", "--enable")
+    assert (home.home / "plugins" / "agent-ledger" / "plugin.yaml").exists(), done.stdout
+    home.model.script("[go]", call("terminal", command="echo installed"))
+    home.run({"do": "turn", "chat": "go", "text": "[go]"})
+    assert home.row("go")["status"] == "CONFIRMED"
+
+
+def test_it_loads_by_entry_point_and_drags_nothing_of_the_app_in(
+    make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = make_home("entrypoint")
+    shutil.rmtree(home.home / "plugins" / "agent-ledger")
+    site = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    done = subprocess.run([*pip, "--no-deps", "--target", str(site), str(ROOT)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = run_in(home, [home.python, "-c", LOAD], PYTHONPATH=str(site))
+    assert loaded.stdout.split(maxsplit=1) == ["True", "[]\n"], loaded.stderr
+    home.model.script("[go]", call("terminal", command="echo by entry point"))
+    home.run({"do": "turn", "chat": "go", "text": "[go]"}, environment={"PYTHONPATH": str(site)})
+    assert home.row("go")["status"] == "CONFIRMED"
+
+
+def test_the_self_test_passes_on_the_installed_host(home: HermesHome) -> None:
+    folder = home.home / "plugins" / "agent-ledger"
+    done = run_in(home, [home.python, folder / "selftest.py"], HERMES_HOME=str(home.folder / "untouched"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (home.folder / "untouched").exists()
