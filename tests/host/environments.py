@@ -127,6 +127,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
+    os.nice(10)  # The tests that run meanwhile come first.
     try:
         for name in sys.argv[1:]:
             build(HOSTS[name])
