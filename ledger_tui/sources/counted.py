@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from agent_ledger.engine.records import GHOST_REPORTED, PENDING, Call
 
+from .parts import CountedRows
 from .reading import Totals
 
 REMEMBERED = 20_000
@@ -40,6 +41,7 @@ class Counted:
         self._settled: dict[int, str] = {}
         """The rows last seen settled, oldest first."""
         self._uncounted: dict[int, Call] = {}
+        self._through = 0
         self.top = 0
         """Highest id at the last complete look: what lies above is new."""
         self.highest = 0
@@ -47,15 +49,16 @@ class Counted:
         self.unsure = False
         """A row changed of which we do not know what it was before."""
 
-    def start(
-        self, totals: Totals, open_rows: Iterable[tuple[int, str, int | None]], top: int, calls: Iterable[Call]
-    ) -> None:
-        """The first reading: `calls` are counted in `totals` already, and `top` is the highest id."""
-        self._counts = _counts(totals)
-        self._open = {key: ("pending" if status == PENDING else "ghost", writer) for key, status, writer in open_rows}
+    def start(self, counted: CountedRows, top: int, through: int, calls: Iterable[Call]) -> None:
+        """The first reading: rows up to the id `top`, and changes up to the counter `through`, are in it."""
+        self._counts = _counts(counted.totals)
+        self._open = {
+            key: ("pending" if status == PENDING else "ghost", writer) for key, status, writer in counted.unsettled
+        }
         self.top = self.highest = self.highest_uncounted = top
+        self._through = through
         for call in calls:
-            if call.id in self._open:
+            if call.id in self._open or call.id > top:
                 self._note(call)
             else:
                 self._remember(call, kind_of(call))
@@ -101,7 +104,7 @@ class Counted:
             self._counts[kind] += 1
         elif call.id > self.top:
             self._counts[kind] += 1
-        else:
+        elif call.changed > self._through or not call.changed:
             self.unsure = True
         self._remember(call, kind)
         return known is None or known != call

@@ -16,7 +16,8 @@ from agent_ledger.engine.records import Call
 from . import reading
 from .guard import MISSING, SourceError
 from .health import Health, SpoolCount, health_of
-from .reading import CallScan, SessionScan, SessionTotals, Shape, Totals
+from .parts import CallScan, SessionScan
+from .reading import SessionTotals, Shape, Totals
 from .source import Source
 from .tracker import Delta, Tracker
 

@@ -1,8 +1,4 @@
-"""One reading of a ledger over a blocking read-only connection, in slices too short for a writer to notice.
-
-Outside WAL mode a running read keeps the holder from committing, so no statement runs longer than `SLICE_S`:
-one that would is stopped and asked again over a part of the ids.
-"""
+"""A ledger over a blocking read-only connection: its kind, and the questions that are short at any size."""
 
 from __future__ import annotations
 
@@ -11,22 +7,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 
 from agent_ledger.engine import queries, schema
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.queries import Filter, Query
-from agent_ledger.engine.records import Call, Inert, Writer
+from agent_ledger.engine.records import Inert, Writer
 
 SLICE_S = 0.08
-"""Longest time a single statement may run."""
+"""Longest time a statement may run in WAL mode, where it is in nobody's way but keeps others waiting for their turn."""
 
-FIRST_SPAN = 20_000
-"""Ids in the first part of a scan that is read in parts; grows and shrinks with the time a part takes."""
-
-_LEAST_SPAN = 200
-_WHOLE_COUNT_SPAN = 1_000_000
-"""`count(*)` is one step that cannot be stopped half-way; beyond this many ids it is summed up from parts."""
+SHARED_SLICE_S = 0.01
+"""The same in other modes, where a running read keeps the holder from committing: well below what it waits for."""
 
 
 class SliceTimeoutError(Exception):
@@ -42,6 +32,11 @@ class Shape:
     version: int
     tables: frozenset[str]
     wal: bool
+
+    @property
+    def slice_s(self) -> float:
+        """Longest time a statement may run, in seconds."""
+        return SLICE_S if self.wal else SHARED_SLICE_S
 
     @property
     def foreign(self) -> bool:
@@ -131,223 +126,12 @@ def read_shape(connection: sqlite3.Connection) -> Shape:
 def read_marks(connection: sqlite3.Connection, shape: Shape) -> Marks:
     if not shape.columns:
         return Marks()
-    ((changed, lowest, highest),) = connection.execute(*queries.counter(shape.columns)).fetchall()
+    changed_column = "max(changed)" if "changed" in shape.columns else "0"
+    # Each by itself: asked for in one SELECT, the lowest and the highest id cost a walk over all rows.
+    ((changed, lowest, highest),) = connection.execute(
+        f"SELECT (SELECT {changed_column} FROM ledger), (SELECT min(id) FROM ledger), (SELECT max(id) FROM ledger)"
+    ).fetchall()
     return Marks(int(changed or 0), lowest, highest)
-
-
-def read_totals(connection: sqlite3.Connection, shape: Shape, *, slice_s: float = SLICE_S) -> Totals:
-    """Counts over the whole file: from indexes in one statement, or from parts where that takes too long.
-
-    From parts it is one snapshot only if nobody writes meanwhile.
-    """
-    if not shape.columns:
-        return Totals()
-    marks = read_marks(connection, shape)
-    if shape.wal or (marks.highest or 0) - (marks.lowest or 0) <= _WHOLE_COUNT_SPAN:
-        with suppress(SliceTimeoutError), slice_of_time(connection, 5.0 if shape.wal else slice_s):
-            ((rows, pending, ghost, error, revived),) = connection.execute(*queries.totals(shape.columns)).fetchall()
-            return Totals(rows, pending, ghost, error, revived, rows - pending - ghost - error - revived)
-    sessions = read_session_totals(connection, shape, slice_s=slice_s)
-    names = ("pending", "ghost", "error", "revived", "confirmed")
-    sums = {name: sum(getattr(session, name) for session in sessions) for name in names}
-    return Totals(rows=sum(sums.values()), **sums)
-
-
-def read_open(
-    connection: sqlite3.Connection, shape: Shape, *, slice_s: float = SLICE_S
-) -> list[tuple[int, str, int | None]]:
-    """Id, status and writer of every unsettled row, by id: from an index, or from parts where there is none."""
-    if not shape.columns:
-        return []
-    writer = "writer_id" if "writer_id" in shape.columns else "NULL"
-    query: Query = (
-        f"SELECT id, status, {writer} FROM ledger"
-        " WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' ORDER BY id",
-        (),
-    )
-    with suppress(SliceTimeoutError), slice_of_time(connection, 5.0 if shape.wal else slice_s):
-        return connection.execute(*query).fetchall()
-    found: list[tuple[int, str, int | None]] = []
-    parts = Parts(read_marks(connection, shape), slice_s)
-    while not parts.done:
-        found += parts.read(connection, query) or []
-    return found
-
-
-class Parts:
-    """All ids of a file, from the lowest to the highest, in parts that each take less than a slice to read."""
-
-    def __init__(self, marks: Marks, slice_s: float) -> None:
-        self._low, self._high = (marks.lowest or 1) - 1, marks.highest or 0
-        self._span, self._slice_s = FIRST_SPAN, slice_s
-
-    @property
-    def done(self) -> bool:
-        return self._low >= self._high
-
-    def read(self, connection: sqlite3.Connection, query: Query) -> list[Any] | None:
-        """Rows of the next part; None when it was too long and must be asked again. Raises sqlite3.Error."""
-        through = min(self._high, self._low + self._span)
-        began = time.monotonic()
-        # The smallest part is let through whatever it takes, or it would never end.
-        allowed = self._slice_s if self._span > _LEAST_SPAN else 5.0
-        try:
-            with slice_of_time(connection, allowed):
-                rows = connection.execute(*_ranged(query, self._low, through)).fetchall()
-        except SliceTimeoutError:
-            self._span = max(_LEAST_SPAN, self._span // 4)
-            return None
-        if time.monotonic() - began < self._slice_s / 4:
-            self._span *= 2
-        self._low = through
-        return rows
-
-
-class CallScan:
-    """A page of calls that may have to be looked for far and wide, read part by part: `while not scan.done`.
-
-    `found` is newest first, or oldest first when `after_id` is given without `before_id`.
-    """
-
-    def __init__(
-        self,
-        shape: Shape,
-        wanted: Filter | None,
-        *,
-        before_id: int | None = None,
-        after_id: int | None = None,
-        limit: int = 200,
-        slice_s: float = SLICE_S,
-    ) -> None:
-        self.found: list[Call] = []
-        self.done = limit <= 0 or not shape.columns
-        self._shape, self._wanted, self._limit, self._slice_s = shape, wanted, limit, slice_s
-        self._low, self._high = after_id, before_id
-        self._newest_first = after_id is None or before_id is not None
-        self._span: int | None = None
-
-    def step(self, connection: sqlite3.Connection) -> None:
-        """Reads the next part. The first try is the whole; it takes no longer than a slice. Raises sqlite3.Error."""
-        if self._span is None:
-            try:
-                with slice_of_time(connection, self._slice_s):
-                    self._read(connection, self._low, self._high)
-                self.done = True
-            except SliceTimeoutError:
-                self._bound(connection)
-            return
-        self._step_part(connection)
-
-    def _bound(self, connection: sqlite3.Connection) -> None:
-        marks = read_marks(connection, self._shape)
-        lowest, highest = marks.lowest or 0, marks.highest or 0
-        self._low = lowest - 1 if self._low is None else max(self._low, lowest - 1)
-        self._high = highest + 1 if self._high is None else min(self._high, highest + 1)
-        self._span = FIRST_SPAN
-
-    def _step_part(self, connection: sqlite3.Connection) -> None:
-        assert self._low is not None
-        assert self._high is not None
-        assert self._span is not None
-        low, high = self._low, self._high
-        if self._newest_first:
-            low = max(low, high - self._span - 1)
-        else:
-            high = min(high, low + self._span + 1)
-        began = time.monotonic()
-        # The smallest part is let through whatever it takes, or nothing would ever be found.
-        allowed = self._slice_s if self._span > _LEAST_SPAN else 5.0
-        try:
-            with slice_of_time(connection, allowed):
-                self._read(connection, low, high)
-        except SliceTimeoutError:
-            self._span = max(_LEAST_SPAN, self._span // 4)
-            return
-        if time.monotonic() - began < self._slice_s / 4:
-            self._span *= 2
-        if self._newest_first:
-            self._high = low + 1
-        else:
-            self._low = high - 1
-        self.done = len(self.found) >= self._limit or self._high - self._low <= 1
-
-    def _read(self, connection: sqlite3.Connection, low: int | None, high: int | None) -> None:
-        query = queries.calls(
-            self._shape.columns,
-            self._wanted,
-            before_id=high,
-            after_id=low,
-            newest_first=self._newest_first,
-            limit=self._limit - len(self.found),
-        )
-        rows = connection.execute(*query).fetchall()
-        self.found.extend(queries.call_from_row(row) for row in rows)
-
-
-def read_calls(
-    connection: sqlite3.Connection,
-    shape: Shape,
-    wanted: Filter | None = None,
-    *,
-    before_id: int | None = None,
-    after_id: int | None = None,
-    limit: int = 200,
-    slice_s: float = SLICE_S,
-) -> list[Call]:
-    """At most `limit` calls, newest first. Raises sqlite3.Error."""
-    scan = CallScan(shape, wanted, before_id=before_id, after_id=after_id, limit=limit, slice_s=slice_s)
-    while not scan.done:
-        scan.step(connection)
-    return scan.found
-
-
-class SessionScan:
-    """Counts per session over the whole file, part by part: `while not scan.done: scan.step(...)`."""
-
-    def __init__(self, shape: Shape, *, slice_s: float = SLICE_S) -> None:
-        self._shape, self._slice_s = shape, slice_s
-        self._parts: Parts | None = None
-        self._counts: dict[str, dict[str, int]] = {}
-
-    @property
-    def done(self) -> bool:
-        return not self._shape.columns or (self._parts is not None and self._parts.done)
-
-    def step(self, connection: sqlite3.Connection) -> None:
-        """Reads the next part. Raises sqlite3.Error."""
-        if self._parts is None:
-            self._parts = Parts(read_marks(connection, self._shape), self._slice_s)
-        elif not self._parts.done:
-            self._add(self._parts.read(connection, queries.session_totals(self._shape.columns)) or [])
-
-    def _add(self, rows: Sequence[Sequence[Any]]) -> None:
-        for session_id, state, count, changed in rows:
-            counts = self._counts.setdefault(str(session_id), {"changed": 0})
-            name = str(state).lower()
-            counts[name] = counts.get(name, 0) + count
-            counts["changed"] = max(counts["changed"], int(changed or 0))
-
-    def result(self) -> list[SessionTotals]:
-        """Last changed first."""
-        found = [SessionTotals(inert(name), **counts) for name, counts in self._counts.items()]
-        return sorted(found, key=lambda session: (-session.changed, session.session_id))
-
-
-def read_session_totals(
-    connection: sqlite3.Connection, shape: Shape, *, slice_s: float = SLICE_S
-) -> list[SessionTotals]:
-    """Counts per session, last changed first. Reads every row once, in parts. Raises sqlite3.Error."""
-    scan = SessionScan(shape, slice_s=slice_s)
-    while not scan.done:
-        scan.step(connection)
-    return scan.result()
-
-
-def _ranged(query: Query, after: int, through: int) -> Query:
-    """The same question to the ids `after` < id <= `through` only: within it, `ledger` names that part."""
-    sql, params = query
-    part = "WITH ledger AS (SELECT * FROM main.ledger WHERE id > ? AND id <= ?) "
-    return part + sql, (after, through, *params)
 
 
 def read_writers(connection: sqlite3.Connection, shape: Shape, ids: Sequence[int] | None = None) -> dict[int, Writer]:

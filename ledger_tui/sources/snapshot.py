@@ -12,7 +12,7 @@ from agent_ledger.engine.process import is_dead, same_boot
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call, Writer
 
-from . import reading
+from . import parts, reading
 from .guard import SourceError, connect, explain
 from .reading import SessionTotals, Shape, Totals
 
@@ -79,7 +79,7 @@ def _shape(source: Reading | sqlite3.Connection) -> tuple[sqlite3.Connection, Sh
 
 def read_totals(source: Reading | sqlite3.Connection) -> Totals:
     """Exact counts; index-only, some tens of milliseconds for a million rows."""
-    return reading.read_totals(*_shape(source))
+    return parts.read_totals(*_shape(source))
 
 
 def read_calls(
@@ -91,12 +91,12 @@ def read_calls(
     after_id: int | None = None,
 ) -> list[Call]:
     """At most `limit` calls, newest first (oldest first with `after_id` alone)."""
-    return reading.read_calls(*_shape(source), wanted, before_id=before_id, after_id=after_id, limit=limit)
+    return parts.read_calls(*_shape(source), wanted, before_id=before_id, after_id=after_id, limit=limit)
 
 
 def read_session_totals(source: Reading | sqlite3.Connection) -> list[SessionTotals]:
     """Counts per session, last changed first. Reads every row once."""
-    return reading.read_session_totals(*_shape(source))
+    return parts.read_session_totals(*_shape(source))
 
 
 def read_writers(source: Reading | sqlite3.Connection) -> dict[int, Writer]:

@@ -16,17 +16,15 @@ from agent_ledger.engine.process import is_dead, same_boot
 from agent_ledger.engine.records import Call, Writer
 
 from .counted import Counted
+from .parts import read_counted, read_totals
 from .reading import (
-    SLICE_S,
     Marks,
     Shape,
     Totals,
     one_snapshot,
     read_marks,
     read_merged,
-    read_open,
     read_shape,
-    read_totals,
     read_writers,
 )
 
@@ -42,11 +40,11 @@ JUDGE_S = 2.0
 RECOUNT_S = 5.0
 """Least time between two full counts, which are needed only when a change cannot be told from the rows."""
 
+SHARED_RECOUNT_S = 30.0
+"""The same outside WAL mode, where counting is in the holder's way."""
+
 _IDS = 500
 """Ids in one question."""
-
-_TRIES = 4
-"""Outside WAL mode the first reading is several snapshots: it is repeated this often if somebody writes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class _Look:
 class Tracker:
     """Follows one ledger over one connection. When that one is closed, it is thrown away too."""
 
-    def __init__(self, *, page: int = PAGE, newest: int = NEWEST, slice_s: float = SLICE_S) -> None:
+    def __init__(self, *, page: int = PAGE, newest: int = NEWEST, slice_s: float | None = None) -> None:
         self._page, self._newest, self._slice_s = page, newest, slice_s
         self.shape = Shape(frozenset(), 0, frozenset(), wal=False)
         self.merged: dict[str, int] = {}
@@ -113,10 +111,12 @@ class Tracker:
         if self._version is None:
             return self._first(connection, now)
         ((version,),) = connection.execute("PRAGMA data_version").fetchall()
-        recount = self._doubt and now - self._recounted >= RECOUNT_S
+        recount = self._doubt and now - self._recounted >= (RECOUNT_S if self.shape.wal else SHARED_RECOUNT_S)
         if version == self._version and not self._unfinished and not recount:
             return None
         self._unfinished = True
+        if recount:
+            self._recounted = now
         ((schema,),) = connection.execute("PRAGMA schema_version").fetchall()
         look = self._look(connection, recount=recount) if schema == self._schema else None
         return self._first(connection, now) if look is None else self._believe(connection, look, now)
@@ -139,28 +139,27 @@ class Tracker:
     def _first(self, connection: sqlite3.Connection, now: float) -> Delta:
         self._version = None
         self.shape = read_shape(connection)
-        for _ in range(1 if self.shape.wal else _TRIES):
-            with self._agreeing(connection):
-                version, schema = _versions(connection)
-                marks = read_marks(connection, self.shape)
-                totals = read_totals(connection, self.shape, slice_s=self._slice_s)
-                open_rows = read_open(connection, self.shape, slice_s=self._slice_s)
-                rows = self._newest_rows(connection)
-                self.merged = read_merged(connection, self.shape)
-                quiet = self.shape.wal or read_marks(connection, self.shape) == marks
-            if quiet:
-                break
+        with self._agreeing(connection):
+            version, schema = _versions(connection)
+            marks = read_marks(connection, self.shape)
+            counted = read_counted(connection, self.shape, slice_s=self._slice_s)
+            # Up to here, what turns up as changed is in the counts already.
+            through = read_marks(connection, self.shape).changed
+            rows = self._newest_rows(connection)
+            self.merged = read_merged(connection, self.shape)
         calls = {call.id: call for call in map(queries.call_from_row, rows)}
-        older = sorted(row[0] for row in open_rows if row[0] not in calls)
+        older = sorted(row[0] for row in counted.unsettled if row[0] not in calls)
         fits = max(0, len(older) - max(0, self._page - len(calls)))
         calls |= {call.id: call for call in self._calls_by_id(connection, older[fits:])}
         chosen = tuple(calls[key] for key in sorted(calls))
         self._writers, self._dead, self._judged = {}, frozenset(), float("-inf")
         self._learn_writers(connection, chosen)
         self._counted, self._backlog = Counted(), older[:fits]
-        self._counted.start(totals, open_rows, marks.highest or 0, chosen)
-        self._marks, self._schema, self._unfinished = marks, schema, not quiet
-        self._doubt, self._recounted = not quiet, now
+        self._counted.start(counted, marks.highest or 0, through, chosen)
+        self._marks, self._schema = marks, schema
+        # Outside WAL mode the parts are read one after another: the next look brings what came in meanwhile.
+        self._unfinished = not self.shape.wal
+        self._doubt, self._recounted = False, now
         self._version = version
         return self._message(chosen, reset=True)
 
@@ -191,11 +190,14 @@ class Tracker:
             again = self._rows_by_id(connection, wanted)
             if len(again) < len(wanted):
                 return None
-            totals = read_totals(connection, self.shape, slice_s=self._slice_s) if recount and not more else None
-            if totals is not None and not self.shape.wal and read_marks(connection, self.shape) != marks:
-                totals = None
+            totals = self._full_count(connection, marks) if recount and not more else None
             merged = read_merged(connection, self.shape)
         return _Look(version, marks, rows + again, changed, more, merged, totals)
+
+    def _full_count(self, connection: sqlite3.Connection, marks: Marks) -> Totals | None:
+        """None where somebody wrote meanwhile, so that it says nothing about the rows of this look."""
+        totals = read_totals(connection, self.shape, slice_s=self._slice_s)
+        return totals if self.shape.wal or read_marks(connection, self.shape) == marks else None
 
     def _went_back(self, marks: Marks) -> bool:
         """Restored from a copy or pruned?"""
@@ -249,7 +251,7 @@ class Tracker:
             lowest = look.marks.lowest if look.marks.lowest is not None else min((c.id for c in known), default=None)
             self._marks = Marks(look.changed, lowest, self._counted.settle_top())
         if look.totals is not None:
-            self._recounted, self._doubt = now, False
+            self._doubt = False
             if self._counted.correct(look.totals):
                 return self._first(connection, now)
         self._doubt = self._doubt or self._counted.unsure or traceless or self._counted.overlooks

@@ -29,7 +29,7 @@ import json, os, sqlite3, sys
 from agent_ledger.engine import process, schema
 path, mode = sys.argv[1:3]
 os.makedirs(os.path.dirname(path), exist_ok=True)
-db = sqlite3.connect(path, isolation_level=None, timeout=0)
+db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
 db.execute(f"PRAGMA journal_mode={mode}").fetchall()
 if len(sys.argv) == 3:
     schema.prepare(db)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ledger.engine.queries import Filter
-from ledger_tui.sources import guard, reading, snapshot
+from ledger_tui.sources import guard, parts, reading, snapshot
 from ledger_tui.sources.reading import SessionTotals, Totals
 from ledger_tui.sources.snapshot import SourceError
 
@@ -68,14 +68,18 @@ def test_in_slices_the_answers_are_the_same(tmp_path: Path, mode: str) -> None:
     with snapshot.reading_ledger(path) as ledger:
         db, shape = ledger.connection, ledger.shape
         assert shape.wal == (mode == "wal")
+        assert shape.slice_s == (reading.SLICE_S if shape.wal else reading.SHARED_SLICE_S)
         for wanted in (Filter(text="word59"), Filter(states=frozenset({"error"})), Filter(tool_name="nothing")):
             for page in ({}, {"before_id": 5_000}, {"after_id": 70}, {"after_id": 20, "before_id": 5_500}):
-                whole = reading.read_calls(db, shape, wanted, limit=150, **page)
-                assert reading.read_calls(db, shape, wanted, limit=150, slice_s=0.0, **page) == whole
-        assert reading.read_session_totals(db, shape, slice_s=0.0) == reading.read_session_totals(db, shape)
+                whole = parts.read_calls(db, shape, wanted, limit=150, **page)
+                assert parts.read_calls(db, shape, wanted, limit=150, slice_s=0.0, **page) == whole
+        assert parts.read_session_totals(db, shape, slice_s=0.0) == parts.read_session_totals(db, shape)
         expected = Totals(rows=6_000, pending=600, error=600, confirmed=4_800)
-        assert reading.read_totals(db, shape) == reading.read_totals(db, shape, slice_s=0.0) == expected
-        assert reading.read_open(db, shape, slice_s=0.0) == [(n, "PENDING", None) for n in range(10, 6_001, 10)]
+        assert parts.read_totals(db, shape) == parts.read_totals(db, shape, slice_s=0.0) == expected
+        for slice_s in (None, 0.0):
+            counted = parts.read_counted(db, shape, slice_s=slice_s)
+            assert counted.totals == expected
+            assert counted.unsettled == [(n, "PENDING", None) for n in range(10, 6_001, 10)]
 
 
 def test_a_statement_that_runs_too_long_is_stopped(tmp_path: Path) -> None:
