@@ -18,7 +18,7 @@ from .paths import UnsafePathError
 from .schema import COLUMNS, VERSION, ForeignSchemaError, columns_of
 from .turnstile import Turnstile
 
-BITE_S = 0.005
+BITE_S = 0.003
 """Time that one bite aims at, the lock of the ledger held."""
 
 PAUSE_S = 0.01
