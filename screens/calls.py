@@ -36,7 +36,7 @@ from .commands import Command
 from .export import ExportError, default_name, export_calls
 from .feeds import Desk
 from .filter_terms import FilterError, complete, parse_filter
-from .paging import Which, fetch
+from .paging import PAGE, Which, fetch
 
 RECOUNT_S = 10.0
 """Counts per session are read anew at most this often, when the ledger's totals say otherwise."""
@@ -117,7 +117,8 @@ class CallsScreen(Screen[None]):
         if change.reset:
             self._reset_panes()
             if change.health.state != "missing":
-                self._load_page("first")
+                if len(self.model.view.settled) < PAGE:
+                    self._load_page("first")
                 self._load_sessions()
         elif self.model.sessions_drifted() and self._desk.mono() - self._recounted > RECOUNT_S:
             self._load_sessions()
@@ -215,7 +216,7 @@ class CallsScreen(Screen[None]):
     def _session_order(self) -> list[str]:
         """Everything first, then by the minute of the last change, so that lines do not jump about."""
         sessions = self.model.sessions
-        keys = sorted(sessions, key=lambda key: (-(sessions[key].changed // 60_000_000), key))
+        keys = sorted(sessions, key=lambda key: (sessions[key].changed // 60_000_000, key), reverse=True)
         return [ALL, *keys]
 
     def _session_row(self, key: str) -> SessionRow:

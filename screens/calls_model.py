@@ -84,7 +84,9 @@ class CallsModel:
         self._deadlines: list[tuple[float, int]] = []
         self._dead: frozenset[int] = frozenset()
         self._same_boot: frozenset[int] = frozenset()
-        self._highest_id = 0
+        self._heard_through = 0
+        # Rows come in the order of their change, so a lower id may be news after a higher one within one reading.
+        self._fresh: set[int] = set()
         self._base: dict[str, int] | None = None
         self._settled_log: list[Call] = []
         self._last_tick = -math.inf
@@ -151,6 +153,9 @@ class CallsModel:
                 ghosts.append(call)
             elif state == "overdue" and before == "pending":
                 overdue.append(call)
+        if not change.more:
+            self._heard_through = max(self._heard_through, max(self._fresh, default=0))
+            self._fresh.clear()
         self._drop_before(change.gone_through)
         if writers_changed:
             overdue += self._bury()
@@ -168,8 +173,9 @@ class CallsModel:
         session.changed = max(session.changed, call.changed)
         if call.tool_name not in self.tools:
             self.tools.add(call.tool_name)
-        was_new = call.id > self._highest_id
-        self._highest_id = max(self._highest_id, call.id)
+        is_new = call.id > self._heard_through and call.id not in self._fresh
+        if is_new:
+            self._fresh.add(call.id)
         if not call.settled:
             self._unsettled[call.id] = call
             self._move(call, state)
@@ -178,7 +184,7 @@ class CallsModel:
             return state
         if held is not None:
             self._remove(held)
-        if held is not None or was_new:
+        if held is not None or is_new:
             self._count_settled(call, state)
         if self.matches(call, state):
             self.view.settled.live(call)
@@ -275,7 +281,8 @@ class CallsModel:
         self._deadlines.clear()
         self._settled_log.clear()
         self._base = None
-        self._highest_id = self._lowest_id = self._overdue = 0
+        self._heard_through = self._lowest_id = self._overdue = 0
+        self._fresh.clear()
 
     # Counts per session
 

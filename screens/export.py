@@ -94,11 +94,11 @@ def _write(path: Path, text: str) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except FileExistsError:
-        raise ExportError(f"{path} exists already: choose another name.") from None
+        raise ExportError("That file exists already: choose another name.") from None
     except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror}.") from None
+        raise ExportError(f"It cannot be written there: {error.strerror}.") from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
     except OSError as error:
-        raise ExportError(f"{path} cannot be written whole: {error.strerror}.") from None
+        raise ExportError(f"It could not be written whole: {error.strerror}.") from None
