@@ -11,6 +11,7 @@ from dataclasses import dataclass
 _SCALAR = r"""(?:[A-Za-z0-9_][\w./@+-]*|"[^"\\]*"|'[^']*')"""
 _KEY = re.compile(r"""^( *)("[^"\\]*"|'[^']*'|[A-Za-z_][\w.-]*) *:(?: +(.*)|)$""")
 _ITEM = re.compile(rf"^( *)- +({_SCALAR}) *(#.*)?$")
+_BLOCK_TEXT = re.compile(r"[:-] +[|>][-+0-9]*(?: +#.*)?$")
 _EMPTY = ("", "{}", "null", "~")
 
 
@@ -145,7 +146,7 @@ def _top_keys(lines: list[str]) -> list[tuple[int, str]]:
     open_value = False
     for number, line in enumerate(lines):
         body = _body(line)
-        if _idle(body) or body.startswith(" "):
+        if _idle(body) or (body.startswith(" ") and tops):
             continue
         if body.startswith("\t"):
             raise ShapeError(f"its line {number + 1} is indented with a tab")
@@ -154,7 +155,7 @@ def _top_keys(lines: list[str]) -> list[tuple[int, str]]:
         if body.startswith("- ") and open_value:
             continue
         match = _KEY.match(body)
-        if match is None:
+        if match is None or match[1]:
             raise ShapeError(f"its line {number + 1} has a shape that is not understood")
         tops.append((number, _unquoted(match[2])))
         open_value = not _split_comment(match[3] or "")[0]
@@ -227,6 +228,8 @@ def _put(lines: list[str], place: int, texts: list[str]) -> str:
     """All lines with `texts` before line `place`."""
     end = _end_of(lines)
     if place and not lines[place - 1].endswith("\n"):
+        if any(_BLOCK_TEXT.search(_body(line)) for line in lines):
+            raise ShapeError("its last line has no end, and giving it one could change a block of text")
         lines[place - 1] += end
     lines[place:place] = [text + end for text in texts]
     return "".join(lines)

@@ -106,6 +106,8 @@ def test_disable_takes_it_out_again_and_keeps_every_comment(shape: str) -> None:
         "%YAML 1.1\n---\na: 1\n",
         "- a\n- b\n",
         "just words\n",
+        "  plugins:\n    enabled: []\n",
+        "a: |\n  text without an end",
         "plugins:\n    enabled: [a]\n  x: 1\n",
     ],
 )
