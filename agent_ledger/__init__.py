@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -167,11 +168,10 @@ def recorder() -> Recorder:
 
 def _home() -> str:
     """The host's own answer, which may differ from call to call; outside a host, the environment's."""
-    try:
-        from hermes_constants import get_hermes_home  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        return str(default_home(os.environ))
-    return str(get_hermes_home())
+    constants = sys.modules.get("hermes_constants")  # A running host has it; importing it here would cost each hook.
+    if constants is not None:
+        return str(constants.get_hermes_home())
+    return os.environ.get("HERMES_HOME") or str(default_home(os.environ))
 
 
 def _versions() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .outcome import Outcome, unannounced
 from .process import Identity
-from .records import PENDING, utc_text
+from .records import PENDING, utc_second, utc_text
 from .store import Store
 
 ANNOUNCED_TWICE_S = 5.0
@@ -17,7 +17,7 @@ Key = tuple[str, str, str]
 """Session, turn and call id: what names a call, since call ids alone are not unique."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Issue:
     """A call is about to run (`pre_tool_call`)."""
 
@@ -46,7 +46,7 @@ class Issue:
         return self.session_id, self.turn_id, self.tool_call_id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settlement:
     """A call ended (`post_tool_call`, or the tool seen to return)."""
 
@@ -72,28 +72,31 @@ class Settlement:
 Event = Issue | Settlement
 
 
-def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None) -> int | None:
-    """One row for the call, or one more announcement counted on the row that is there. Its id."""
-    now_us = int(issue.at * 1_000_000)
+def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None) -> int:
+    """One row for the call; its id."""
     row = (
         utc_text(issue.at), issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
         issue.tool_name, issue.args_json, int(issue.args_cut), issue.args_redacted, issue.args_hash,
         issue.value_hashes, PENDING, None, issue.grace_s, issue.mono, writer_id, nested_in,
         None, None, None, None, None,
     )  # fmt: skip
-    made = store.insert(
+    return store.insert(
         row,
         conversation=issue.conversation,
-        repeats_since=utc_text(issue.repeats_since),
+        repeats_since=utc_second(issue.repeats_since),
         compacted=issue.compacted,
-        announced_since=utc_text(issue.at - ANNOUNCED_TWICE_S),
-        now_us=now_us,
+        now_us=int(issue.at * 1_000_000),
     )
-    if made is not None:
-        return made
-    return store.seen_again(
-        session_id=issue.session_id, turn_id=issue.turn_id, tool_call_id=issue.tool_call_id, now_us=now_us
-    )
+
+
+def announced_before(store: Store, issue: Issue) -> int | None:
+    """Row of this very call if the host announced it a moment ago; the announcement is counted there."""
+    if not issue.tool_call_id:
+        return None
+    found = store.pending_since(issue.key, issue.args_hash, utc_text(issue.at - ANNOUNCED_TWICE_S))
+    if found is None or not store.seen_again(found, now_us=int(issue.at * 1_000_000)):
+        return None
+    return found
 
 
 def parent_id(store: Store, parent: Key | None) -> int | None:
@@ -140,9 +143,7 @@ def _write_unannounced(store: Store, done: Settlement, writer_id: int) -> int | 
         done.args_json, 0, 0, done.args_hash, None, outcome.status, outcome.effect, 0.0, None, writer_id, None,
         ts, outcome.duration_ms, outcome.exit_code, "no-pre", outcome.digest,
     )  # fmt: skip
-    return store.insert(
-        row, conversation=(), repeats_since="", compacted="", announced_since="9999", now_us=int(done.at * 1_000_000)
-    )
+    return store.insert(row, conversation=(), repeats_since="", compacted="", now_us=int(done.at * 1_000_000))
 
 
 # -- spooled form --------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from .events import (
     Event,
     Issue,
     Key,
+    announced_before,
     from_other_boot,
     from_record,
     parent_id,
@@ -166,14 +167,19 @@ class Keeper:
 
     def _write(self, store: Store, event: Event) -> int | None:
         if isinstance(event, Issue):
-            nested_in = self._ids.get(event.parent) if event.parent else None
-            call_id = write_issue(store, event, self._writer_id, nested_in)
-            if call_id is not None and event.tool_call_id:
-                self._ids[event.key] = call_id
-                if len(self._ids) > REMEMBERED:
-                    self._ids.popitem(last=False)
-            return call_id
+            return self._write_issue(store, event)
         return write_settlement(store, event, self._writer_id, self._ids.pop(event.key, None))
+
+    def _write_issue(self, store: Store, issue: Issue) -> int:
+        ids = self._ids
+        if issue.key in ids and (found := announced_before(store, issue)) is not None:
+            return found
+        call_id = write_issue(store, issue, self._writer_id, ids.get(issue.parent) if issue.parent else None)
+        if issue.tool_call_id:
+            ids[issue.key] = call_id
+            if len(ids) > REMEMBERED:
+                ids.popitem(last=False)
+        return call_id
 
     def _spool_it(self, event: Event) -> None:
         self._spool.append(to_record(event, self.trouble))
@@ -326,8 +332,10 @@ class Keeper:
         if boot != self.who.boot_id:
             event = from_other_boot(event)
         if isinstance(event, Issue):
+            if announced_before(store, event) is not None:
+                return
             call_id = write_issue(store, event, writer_id, parent_id(store, event.parent))
-            if call_id is not None and event.tool_call_id and writer_id == self._writer_id:
+            if event.tool_call_id and writer_id == self._writer_id:
                 self._ids[event.key] = call_id
         else:
             write_settlement(store, event, writer_id, self._ids.pop(event.key, None))

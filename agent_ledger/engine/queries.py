@@ -286,7 +286,7 @@ def remarks(call: Call, *, writer_dead: bool = False) -> list[str]:
     if call.closed_by == "no-pre":
         out.append("The host reported an outcome for a call that it never announced.")
     if call.closed_by == "middleware":
-        out.append("The host sent no confirmation; the outcome was seen where the tool returned.")
+        out.append("The outcome was seen where the tool returned, not in a confirmation by the host.")
     if call.nested_in is not None:
         out.append(
             f"Called from inside the script of call {call.nested_in}; that call's own outcome says nothing of this one."

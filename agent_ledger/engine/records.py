@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NewType
 
 PENDING = "PENDING"
@@ -131,9 +132,18 @@ def args_value(call: Call) -> Any:
 
 def utc_text(seconds: float) -> str:
     """ISO 8601 in UTC with milliseconds and `Z`, as the column `ts` holds it."""
-    whole, milliseconds = divmod(int(seconds * 1000), 1000)
-    moment = datetime.fromtimestamp(whole, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"
+    whole = int(seconds)
+    return f"{_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
+
+
+def utc_second(seconds: float) -> str:
+    """The same cut to the second: sorts before every `ts` of that second."""
+    return _second(int(seconds))
+
+
+@lru_cache(maxsize=256)
+def _second(whole: int) -> str:
+    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def utc_seconds(value: object) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 MARK = "[redacted]"
@@ -158,6 +159,11 @@ def _assignments(text: str) -> tuple[str, int]:
     return _ASSIGNMENT.sub(replace, text), count
 
 
+_SHORT_NAME = 15
+"""No token format is this short, so the name of an argument need not be searched."""
+
+
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Does an argument of this name hold a secret, whatever its value looks like?"""
     return _SECRET_NAME.search(name) is not None and _NOT_SECRET_NAME.search(name) is None
@@ -188,7 +194,7 @@ def _redact_mapping(value: Mapping[Any, Any], limit: int) -> tuple[dict[Any, Any
     out: dict[Any, Any] = {}
     total = 0
     for name, item in value.items():
-        clean_name, hidden = redact_text(name) if isinstance(name, str) else (name, 0)
+        clean_name, hidden = redact_text(name) if isinstance(name, str) and len(name) > _SHORT_NAME else (name, 0)
         if _is_secret(name, item):
             item, hidden = MARK, hidden + 1
         total += hidden

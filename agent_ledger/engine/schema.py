@@ -70,10 +70,10 @@ _TABLES = (
 )
 
 _INDEXES = (
-    # Pairing by call id, and one session's rows.
-    "CREATE INDEX IF NOT EXISTS ledger_call ON ledger(session_id, tool_call_id)",
-    # Reconciling and counting cost what is unconfirmed, not what was ever recorded.
-    "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status, session_id) WHERE status <> 'CONFIRMED'",
+    # One session's rows in order, for its pane and for late settlements.
+    "CREATE INDEX IF NOT EXISTS ledger_session ON ledger(session_id)",
+    # Pairing, reconciling and counting cost what is unconfirmed, not what was ever recorded.
+    "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status) WHERE status <> 'CONFIRMED'",
     # "What changed since N" is one range; it also serves as an index by time, since `changed` >= `ts`.
     "CREATE INDEX IF NOT EXISTS ledger_changed ON ledger(changed)",
     # Has the very same call been issued before?

@@ -24,6 +24,9 @@ from .turnstile import Turnstile
 BUSY_MS = 20
 """How long SQLite itself may wait for a lock: far under what a host allows a hook."""
 
+LATE_ROWS = 20_000
+"""How many rows back a settlement may still contradict one that stands."""
+
 CHECKPOINT_PAGES = 4000
 """Pages in the log after which it is worth emptying; done off the hook, since it waits for the disk."""
 
@@ -141,20 +144,18 @@ class Store:
         conversation: Sequence[str],
         repeats_since: str,
         compacted: str,
-        announced_since: str,
         now_us: int,
-    ) -> int | None:
-        """Add a call (values in the order of ISSUE_COLUMNS). None when this very call is pending already.
+    ) -> int:
+        """Add a call (values in the order of ISSUE_COLUMNS); its id.
 
         An identical call of the same conversation is linked (`repeat_of`, always to the first of its kind) if it
-        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none). An announcement
-        with equal ids and arguments counts as the same call only since `announced_since`.
+        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none).
         """
         sql = self._insert.get(len(conversation)) or self._insert_sql(len(conversation))
-        repeat = (row[10], *conversation, repeats_since, compacted)
-        announced = (row[3], row[1], row[3], row[2], row[5], row[10], announced_since)
-        cursor = self.connection.execute(sql, (*row, *repeat, now_us, *announced))
-        return int(cursor.lastrowid or 0) if cursor.rowcount else None
+        return int(
+            self.connection.execute(sql, (*row, row[10], *conversation, repeats_since, compacted, now_us)).lastrowid
+            or 0
+        )
 
     def _insert_sql(self, sessions: int) -> str:
         values = ",".join("?" * len(ISSUE_COLUMNS))
@@ -163,31 +164,28 @@ class Store:
             f" AND session_id IN ({','.join('?' * sessions)}) AND effect IS NOT 'none' AND (ts >= ? OR ts < ?)"
             " ORDER BY id DESC LIMIT 1"
         )
-        # The same ids in the same request: the host announced one call twice (two agents on one chat, hermes-agent
-        # #45325, or two copies of the plugin). Without a call id nothing tells two calls from one.
-        announced = (
-            "SELECT 1 FROM ledger WHERE ? <> '' AND session_id = ? AND tool_call_id = ? AND turn_id = ?"
-            " AND request_id = ? AND args_hash = ? AND status = 'PENDING' AND ts >= ?"
-        )
         sql = (
-            f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, repeat_of, changed)"
-            f" SELECT {values}, ({repeat}), {_NEXT} WHERE NOT EXISTS ({announced})"
+            f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, repeat_of, changed) VALUES({values}, ({repeat}), {_NEXT})"
         )
         self._insert[sessions] = sql
         return sql
 
-    def seen_again(self, *, session_id: str, turn_id: str, tool_call_id: str, now_us: int) -> int | None:
-        """Count one more announcement of a pending call; its id."""
-        found = self.connection.execute(
-            "SELECT id FROM ledger WHERE session_id=? AND tool_call_id=? AND turn_id=? AND status='PENDING'",
-            (session_id, tool_call_id, turn_id),
-        ).fetchone()
-        if found is None:
-            return None
-        self.connection.execute(
-            f"UPDATE ledger SET seen=coalesce(seen,1)+1, changed={_NEXT} WHERE id=?", (now_us, found[0])
+    def seen_again(self, call_id: int, *, now_us: int) -> bool:
+        """Count one more announcement of a pending call; False when it is not pending any more."""
+        cursor = self.connection.execute(
+            f"UPDATE ledger SET seen=coalesce(seen,1)+1, changed={_NEXT} WHERE id=? AND status='{PENDING}'",
+            (now_us, call_id),
         )
-        return int(found[0])
+        return bool(cursor.rowcount)
+
+    def pending_since(self, key: tuple[str, str, str], args_hash: bytes | None, since: str) -> int | None:
+        """A pending call with these ids and arguments, announced since a moment."""
+        found = self.connection.execute(
+            f"SELECT id FROM ledger WHERE {_UNSETTLED} AND session_id=? AND turn_id=? AND tool_call_id=?"
+            " AND args_hash IS ? AND ts >= ?",
+            (*key, args_hash, since),
+        ).fetchone()
+        return int(found[0]) if found else None
 
     def settle(self, call_id: int, tool_call_id: str, outcome: Outcome, *, by: str, ts: str, now_us: int) -> bool:
         """Settle one unsettled row. False when there is none with that id and call id."""
@@ -232,25 +230,22 @@ class Store:
     def _find_by_id(
         self, session_id: str, turn_id: str, tool_call_id: str, request_id: str, tool_name: str
     ) -> tuple[int, str, bool] | None:
-        columns = f"id, tool_call_id, {_UNSETTLED}"
         # Ids come from the model's provider and are not unique: the same turn, else a row that names none.
-        rank = (
-            " AND tool_name = ? AND (turn_id = ? OR turn_id = '' OR turn_id IS NULL OR ? = '')"
-            f" ORDER BY (request_id = ?) DESC, ({_UNSETTLED}) DESC, id LIMIT 1"
-        )
-        rest = (tool_name, turn_id, turn_id, request_id)
-        for session in dict.fromkeys((session_id, "")):
-            found = self.connection.execute(
-                f"SELECT {columns} FROM ledger WHERE session_id = ? AND tool_call_id = ?{rank}",
-                (session, tool_call_id, *rest),
-            ).fetchone()
-            if found:
-                return int(found[0]), str(found[1]), bool(found[2])
-        if not session_id:
-            found = self.connection.execute(
-                f"SELECT {columns} FROM ledger WHERE {_UNSETTLED} AND tool_call_id = ?{rank}", (tool_call_id, *rest)
-            ).fetchone()
-        return (int(found[0]), str(found[1]), bool(found[2])) if found else None
+        same = "tool_call_id = ? AND tool_name = ? AND (turn_id = ? OR coalesce(turn_id,'') = '' OR ? = '')"
+        values = (tool_call_id, tool_name, turn_id, turn_id)
+        found = self.connection.execute(
+            f"SELECT id FROM ledger WHERE {_UNSETTLED} AND {same} AND (session_id IN (?, '') OR ? = '')"
+            " ORDER BY (request_id = ?) DESC, (session_id = ?) DESC, id LIMIT 1",
+            (*values, session_id, session_id, request_id, session_id),
+        ).fetchone()
+        if found:
+            return int(found[0]), tool_call_id, True
+        found = self.connection.execute(
+            f"SELECT id FROM ledger WHERE session_id = ? AND id > (SELECT max(id) FROM ledger) - {LATE_ROWS} AND {same}"
+            " ORDER BY (request_id = ?) DESC, id DESC LIMIT 1",
+            (session_id, *values, request_id),
+        ).fetchone()
+        return (int(found[0]), tool_call_id, False) if found else None
 
     def _find_by_tool(
         self, session_id: str, task_id: str, tool_name: str, args_hash: bytes | None
