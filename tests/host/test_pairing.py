@@ -28,6 +28,13 @@ print("SEEN" + json.dumps(rows.fetchall()))
 STARTED = "Confirmed means started"
 
 
+def cron_call(host: Host, arguments: dict[str, str]) -> Calls:
+    """0.22 offers its cron tool on demand only, behind a tool that calls others, several at once."""
+    if host.is_019:
+        return call("cronjob", **arguments)
+    return call("tool_call", calls=[{"name": "cronjob_manage", "arguments": arguments}])
+
+
 @pytest.fixture(scope="module")
 def played(host: Host, make_home: MakeHome) -> HermesHome:
     home = make_home("pairing")
@@ -62,16 +69,22 @@ def played(host: Host, make_home: MakeHome) -> HermesHome:
     model.script("[boss]", call("delegate_task", goal="[child] write", tasks=[{"goal": "[child] write"}]))
     model.script("[child]", call("write_file", path=str(work / "child.txt"), content="c\n"), "child done")
     model.script("[background]", call("terminal", command="sleep 0.3; echo b > back.txt", background=True))
+    job = {"name": "nightly", "schedule": "every 24h", "prompt": "look after the backups"}
+    model.script(
+        "[cron]", *[cron_call(host, {"action": what, **more}) for what, more in (("list", {}), ("create", job))]
+    )
     coding = {"toolsets": ["file", "terminal", "code_execution"]}
     delegating = {"toolsets": ["file", "terminal", "delegation"]}
     chats = ["plain", "reading", "failing", "wrong", "batch", "refused", "garbled", "cut", "stranger", "background"]
     home.run(
         *[{"do": "turn", "chat": chat, "text": f"[{chat}] go"} for chat in chats],
         {"do": "turn", "chat": "script", "text": "[script] go", **coding},
+        {"do": "turn", "chat": "cron", "text": "[cron] go", "toolsets": ["cronjob"]},
         {"do": "turn", "chat": "boss", "text": "[boss] go", **delegating},
         {"do": "wait", "file": str(work / "child.txt"), "seconds": 20},
         {"do": "wait", "file": str(work / "back.txt"), "seconds": 20},
         {"do": "wait", "seconds": 1},
+        environment={"HERMES_INTERACTIVE": "1"},  # Cron jobs are offered to a person's own sessions only.
     )
     return home
 
@@ -182,6 +195,14 @@ def test_a_background_command_is_confirmed_as_started(played: HermesHome) -> Non
     assert (row["status"], row["effect"]) == ("CONFIRMED", "done")
     assert any(remark.startswith(STARTED) for remark in row["remarks"])
     assert (played.work / "back.txt").read_text() == "b\n"
+
+
+def test_a_created_job_is_recorded_and_a_look_at_the_list_is_not(host: Host, played: HermesHome) -> None:
+    row = played.row("cron")
+    assert row["tool_name"] == ("cronjob" if host.is_019 else "cronjob_manage")
+    assert (row["args"]["action"], row["status"], row["effect"]) == ("create", "CONFIRMED", "done")
+    jobs = (played.home / "cron" / "jobs.json").read_text(encoding="utf-8")
+    assert "nightly" in jobs
 
 
 def test_nothing_is_left_pending_and_nothing_was_said(played: HermesHome) -> None:
