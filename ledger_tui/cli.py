@@ -14,9 +14,9 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, doctor, export, plugin, prune, status, watch
+from ledger_tui.commands import calls, demo, doctor, export, plugin, plugin_folder, prune, status, watch
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
-from ledger_tui.commands.output import warn
+from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
 from ledger_tui.sources.guard import SourceError
 
@@ -106,8 +106,12 @@ def options(
     ] = None,
     ledger: Annotated[str | None, typer.Option("--ledger", metavar="PATH", help="Another ledger.db.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
+    version: Annotated[bool, typer.Option("--version", help="Name the version and leave.")] = False,
 ) -> int | None:
     """What a Hermes agent changed, and what of it was never confirmed. Without a command the app opens."""
+    if version:
+        say(f"ledger-tui {plugin_folder.own_manifest().version}")
+        raise typer.Exit
     context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
     return _open_app(context.obj) if context.invoked_subcommand is None else None
 
@@ -134,8 +138,8 @@ def _open_app(place: Place) -> int:
 for group in (status, calls, watch, prune, export, doctor, plugin):
     group.register(app)
 
-if importlib.util.find_spec("ledger_tui.demo") is not None:  # The demo package ships with the app.
-    importlib.import_module("ledger_tui.commands.demo").register(app)
+if demo.available():
+    demo.register(app)
 
 
 def run(argv: list[str]) -> int:

@@ -1,0 +1,56 @@
+"""`demo`: the options of the demonstration, whose own package is imported only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ledger_tui.commands.errors import usage
+
+
+def available() -> bool:
+    """Is the demonstration part of this build?"""
+    return (
+        importlib.util.find_spec("ledger_tui.demo") is not None
+        and importlib.util.find_spec("ledger_tui.demo.command") is not None
+    )
+
+
+def played(
+    scenario: Annotated[str | None, typer.Option("--scenario", metavar="NAME", help="Which story is played.")] = None,
+    home: Annotated[
+        str | None,
+        typer.Option("--home", metavar="DIR", help="A home that a demo made, or a new one; else a throwaway."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same number plays the same story.")] = 1,
+    speed: Annotated[float, typer.Option("--speed", metavar="X", help="How much faster than life.")] = 1.0,
+    headless: Annotated[bool, typer.Option("--headless", help="Only make the home; open no app.")] = False,
+    duration: Annotated[
+        float | None, typer.Option("--duration", metavar="S", help="End after S seconds by the clock on the wall.")
+    ] = None,
+) -> int:
+    """A simulated host drives the real plugin in a throwaway home, and the app opens on it."""
+    if not speed > 0:
+        raise usage(f"--speed {speed} must be above zero.")
+    if duration is not None and not duration > 0:
+        raise usage(f"--duration {duration} must be above zero; leave it out to go on until you quit.")
+    if home == "":
+        raise usage("--home needs a folder, but what it was given is empty.")
+    command = importlib.import_module("ledger_tui.demo.command")
+    code = command.run(
+        scenario=scenario,
+        home=Path(home).expanduser() if home else None,
+        seed=seed,
+        speed=speed,
+        headless=headless,
+        duration=duration,
+    )
+    return int(code or 0)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("demo")(played)

@@ -1,0 +1,88 @@
+"""The command line as a whole: help, no command, defects, and the runner that typer itself ships."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ledger_tui import cli
+from ledger_tui.commands import calls, status
+
+COMMANDS = ("status", "calls", "watch", "prune", "export", "doctor", "plugin")
+
+
+def test_help_names_every_command(program: Any) -> None:
+    result = program("--help")
+    assert result.code == 0
+    for name in COMMANDS:
+        assert f"  {name} " in result.out
+        assert program(name, "--help").code == 0
+
+
+def test_version(program: Any) -> None:
+    assert program("--version").out.startswith("ledger-tui 0.")
+
+
+def test_without_a_terminal_the_app_does_not_open(program: Any, sentence: Any) -> None:
+    assert "terminal" in sentence(program(), 2)
+
+
+def test_through_the_runner(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(home))
+    runner = CliRunner()
+    assert runner.invoke(cli.app, ["calls", "--json"]).stdout == "[]\n"
+    wrong = runner.invoke(cli.app, ["calls", "--limit", "0"])
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert runner.invoke(cli.app, ["--ledger", str(home / "none.db"), "status"]).exit_code == 3
+
+
+def test_a_defect_is_a_sentence_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("by\x1b zero")
+
+    monkeypatch.setattr(status, "summary", broken)
+    monkeypatch.delenv("LEDGER_TUI_DEBUG", raising=False)
+    result = CliRunner().invoke(cli.app, ["--hermes-home", str(home), "status"])
+    assert result.exit_code == 3
+    assert "ZeroDivisionError" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calls, "oldest_first", interrupted)
+    result = CliRunner().invoke(cli.app, ["--hermes-home", str(home), "calls"])
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_profiles(program: Any, home: Path, sentence: Any) -> None:
+    def place(*before: str) -> str:
+        return str(program(*before, "status", "--json").json["home"])
+
+    assert place("--profile", "work-2") == str(home / "profiles" / "work-2")
+    assert place("--profile", "default") == str(home)
+    assert place("--hermes-home", "~/x") == str(home.parent / "x")
+    for name in ("../etc", "Work", "a/b", "-x", "", "x" * 65):
+        sentence(program("--profile", name, "status"), 2)
+        assert program("--profile", name, "status", "--tmux").code == 2
+
+
+def test_odd_paths(program: Any, tmp_path: Path) -> None:
+    odd = tmp_path / "we?ird #%41 ü'\""
+    odd.mkdir()
+    assert program("--hermes-home", str(odd), "calls", "--json").json == []
+    path = odd / "a?b#c%20.db"
+    made = sqlite3.connect(path)
+    made.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts TEXT, tool_name TEXT, status TEXT)")
+    made.execute("INSERT INTO ledger VALUES(1, '2020-01-01', 'patch', 'PENDING')")
+    made.commit()
+    made.close()
+    assert program("--ledger", str(path), "status", "--tmux").out == "▲1 overdue\n"
+    assert [row["id"] for row in program("--ledger", str(path), "calls", "--json").json] == [1]
