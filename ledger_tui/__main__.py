@@ -1,5 +1,6 @@
 """The program's front door: `ledger-tui`, and `python -m ledger_tui`."""
 
+import os
 import sys
 
 from ledger_tui import tmux_line
@@ -7,11 +8,18 @@ from ledger_tui import tmux_line
 
 def main() -> None:
     """Run the command line and leave with its exit code. The tmux line is answered before anything heavy loads."""
+    if sys.stdout is None or sys.stderr is None:  # Started with one of them closed.
+        nowhere = open(os.devnull, "w")  # noqa: SIM115 - open until the end
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if tmux_line.answer(sys.argv[1:]):
         return
-    from ledger_tui.cli import run
+    try:
+        from ledger_tui.cli import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # While everything was still being loaded.
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -63,6 +64,10 @@ class Commands(TyperGroup):
             return UNREADABLE
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
+        except OSError as error:
+            _leave_pipe()
+            warn(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}).")
+            return UNREADABLE
         except Exception as error:
             if os.environ.get("LEDGER_TUI_DEBUG"):
                 raise
@@ -80,8 +85,9 @@ def _sentence(text: str) -> str:
 
 
 def _leave_pipe() -> None:
-    """Whoever read us has left. Nothing may complain about that at exit either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Nobody takes our output any more. Nothing may complain about that at exit either."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +89,27 @@ def test_odd_paths(program: Any, tmp_path: Path) -> None:
     made.close()
     assert program("--ledger", str(path), "status", "--tmux").out == "▲1 overdue\n"
     assert [row["id"] for row in program("--ledger", str(path), "calls", "--json").json] == [1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [("status",), ("calls", "--json"), ("status", "--tmux")])
+def test_output_that_cannot_be_written(home: Path, command: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = run_program(home, command, stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr.count(b"\n") <= 1
+    assert b"defect" not in done.stderr
+    assert done.returncode == (0 if "--tmux" in command else 3)
+
+
+def test_closed_output(home: Path) -> None:
+    for command in (("status",), ("status", "--tmux"), ("nonsense",)):
+        done = run_program(home, command, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+        assert b"Traceback" not in done.stderr
+        assert done.returncode == (2 if command == ("nonsense",) else 0)
+
+
+def run_program(home: Path, command: tuple[str, ...], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    environ = {"HERMES_HOME": str(home), "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        [sys.executable, "-m", "ledger_tui", *command], env=environ, cwd=home, check=False, timeout=60, **options
+    )

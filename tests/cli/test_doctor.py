@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ledger_tui.commands.checks import Check, files
 from ledger_tui.commands.checks import ledger as ledger_checks
+from ledger_tui.commands.place import Place
 
 
 @pytest.fixture
@@ -164,3 +168,26 @@ def test_the_misleading_line_is_explained(doctor: Any, home: Path) -> None:
 )  # fmt: skip
 def test_builds_with_the_wal_reset_bug(version: str, flawed: bool) -> None:
     assert ledger_checks._flawed(version) is flawed
+
+
+def place_of(ledger: Any) -> Place:
+    home = ledger.path.parents[2]
+    return Place(home, ledger.path, home / "state.db")
+
+
+def test_network_mounts(six_states: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_checks, "network_mount", lambda _: "nfs4 on /mnt/far")
+
+    def journal() -> Check:
+        checks, _, _ = ledger_checks.ledger(place_of(six_states))
+        return next(check for check in checks if check.check == "journal")
+
+    assert (journal().state, "nfs4 on /mnt/far" in journal().text) == ("fail", True)
+    six_states.connection.execute("PRAGMA journal_mode=DELETE")
+    assert journal().state == "warn"
+
+
+def test_little_room(six_states: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
+    found = {check.check: check for check in files.data_folder(place_of(six_states))}
+    assert (found["writable"].state, "5 MB" in found["writable"].text) == ("warn", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,8 @@ from ledger_tui.commands.place import Place
 from ledger_tui.commands.status import read_mode
 
 _MOST = 10_000
+_LITTLE_ROOM = 20_000_000
+"""Bytes of free disk below which a full disk is near."""
 
 
 def home(place: Place) -> Check:
@@ -44,7 +47,27 @@ def data_folder(place: Place) -> list[Check]:
                 "Put the folder itself there, or point HERMES_HOME to where the data is to be.",
             )
         ]
-    return [_folder_mode(folder, info), _file_modes(folder, info.st_uid)]
+    return [_folder_mode(folder, info), _file_modes(folder, info.st_uid), _writable(folder)]
+
+
+def _writable(folder: Path) -> Check:
+    """Can the ledger be written at all: rights, and room on the disk?"""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Check(
+            "writable",
+            FAIL,
+            f"{folder} cannot be written by you; what the host records as you is spooled elsewhere meanwhile.",
+            "Give the folder back to the user as whom the host runs, writable.",
+        )
+    free = shutil.disk_usage(folder).free
+    if free < _LITTLE_ROOM:
+        return Check(
+            "writable",
+            WARN,
+            f"Only {free // 1_000_000} MB are free where the ledger lies.",
+            "Make room; ledger-tui prune lets the ledger use its own room again.",
+        )
+    return Check("writable", OK, "The ledger's folder can be written.")
 
 
 def _folder_mode(folder: Path, info: os.stat_result) -> Check:
