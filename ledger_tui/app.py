@@ -66,13 +66,14 @@ class LedgerApp(App[None]):
         mono: Callable[[], float] = time.monotonic,
         zone: tzinfo | None = None,
         environ: Mapping[str, str] | None = None,
+        label: str = "",
     ) -> None:
         super().__init__()
         self.ledger_source = LedgerSource(paths, ledger=ledger, clock=clock)
         self.state_source = StateSource(paths, state=state, clock=clock)
         self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
         self.state_changed: Signal[StateChange] = Signal(self, "state")
-        self.desk = Desk(self.ledger_source, self.ledger_changed, self.state_changed, clock, mono, zone)
+        self.desk = Desk(self.ledger_source, self.ledger_changed, self.state_changed, clock, mono, zone, label)
         for theme in THEMES:
             self.register_theme(theme)
         if not (environ or os.environ).get("TEXTUAL_THEME"):
@@ -113,9 +114,13 @@ def make_app(
     mono: Callable[[], float] = time.monotonic,
     zone: tzinfo | None = None,
     environ: Mapping[str, str] | None = None,
+    label: str = "",
 ) -> LedgerApp:
-    """The app on one home, or on a ledger and a store named apart from it. Nothing is opened yet."""
-    return LedgerApp(paths, ledger=ledger, state=state, clock=clock, mono=mono, zone=zone, environ=environ)
+    """The app on one home, or on a ledger and a store named apart from it. Nothing is opened yet.
+
+    `label` stands beside every screen's name: a simulation must say that it is one.
+    """
+    return LedgerApp(paths, ledger=ledger, state=state, clock=clock, mono=mono, zone=zone, environ=environ, label=label)
 
 
 @asynccontextmanager

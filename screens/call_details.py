@@ -30,11 +30,20 @@ class CallDetailsScreen(Screen[None]):
     CSS_PATH = "call_details.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "q,backspace,escape", "close", "Close", key_display="q", id="details.close", tooltip="Back to the list"
         ),
-        Binding("enter,n", "repeat(1)", "Next repeat", id="details.repeat", tooltip="The same call, issued again"),
+        Binding(
+            "enter,n",
+            "repeat(1)",
+            "Next repeat",
+            key_display="enter",
+            id="details.repeat",
+            tooltip="The same call, issued again",
+        ),
         Binding("p", "repeat(-1)", "Previous", show=False, id="details.previous", tooltip="The repeat before"),
         Binding("j,down", "scroll(1)", "Down", show=False, id="details.down", tooltip="One line down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="details.up", tooltip="One line up"),

@@ -38,6 +38,8 @@ from .feeds import Desk
 from .filter_terms import FilterError, complete, parse_filter
 from .paging import PAGE, Which, fetch
 
+_OWN_ACTIONS = {"filter", "pane", "sessions", "clear", "export"}
+
 RECOUNT_S = 10.0
 """Counts per session are read anew at most this often, when the ledger's totals say otherwise."""
 
@@ -82,7 +84,7 @@ class CallsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         view = self.model.view
-        yield TopLine("Calls", id="top")
+        yield TopLine(f"Calls {self._desk.label}".strip(), id="top")
         yield Static("", id="notice", markup=False)
         yield PaneTabs(id="tabs")
         with Horizontal(id="body"):
@@ -323,11 +325,10 @@ class CallsScreen(Screen[None]):
         self._paint_notice()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._narrowed if action == "clear" else True
-
-    @property
-    def _narrowed(self) -> bool:
-        return bool(self._line) or self._session is not None
+        """Keys that would do nothing now are not offered; while somebody types, none of ours is."""
+        if self.is_mounted and self.query_one(PromptBar).is_open and action in _OWN_ACTIONS:
+            return False
+        return action != "clear" or bool(self._line) or self._session is not None
 
     def action_clear(self) -> None:
         self._line, self._typed, self._session = "", Filter(), None
@@ -336,7 +337,7 @@ class CallsScreen(Screen[None]):
 
     def action_filter(self) -> None:
         self.query_one(PromptBar).ask(
-            "filter", "Filter", self._line, "tool: state: session: since: until: text", self._complete
+            "filter", "Filter", self._line, "tool:  state:  session:  since:  until:  and any text", self._complete
         )
 
     def _complete(self, line: str) -> str | None:
@@ -344,7 +345,7 @@ class CallsScreen(Screen[None]):
 
     def action_export(self) -> None:
         self.query_one(PromptBar).ask(
-            "export", "Export to", default_name(self.model.now(), self._desk.zone), ".csv or .json"
+            "export", "Export to", default_name(self.model.now(), self._desk.zone), "A new file, .csv or .json"
         )
 
     @on(PromptBar.Answered)

@@ -10,7 +10,7 @@ from typing import Literal
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.health import Health
-from widgets.look import GLYPHS, HEALTH_WORDS, NO_SESSION, count_text, short_count
+from widgets.look import GLYPHS, HEALTH_WORDS, NO_SESSION, count_text
 from widgets.top_line import Total
 
 from .calls_model import CallsModel, Counts, News
@@ -81,9 +81,9 @@ def health_word(health: Health) -> str:
 def settled_count(model: CallsModel, session_id: str | None, *, filtered: bool) -> str:
     """How many settled rows the view has: exact where it is known, else those that are held and a plus."""
     if not filtered and (session_id is None or model.sessions_known):
-        return short_count(model.counts(session_id).settled)
+        return count_text(model.counts(session_id).settled)
     window = model.view.settled
-    return short_count(len(window)) + ("" if window.at_newest and window.at_oldest else "+")
+    return count_text(len(window)) + ("" if window.at_newest and window.at_oldest else "+")
 
 
 def empty_texts(model: CallsModel, health: Health, typed: Filter) -> tuple[str, str, str]:

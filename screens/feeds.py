@@ -50,3 +50,5 @@ class Desk:
     mono: Callable[[], float]
     zone: tzinfo | None
     """The person's time zone; None is the system's."""
+    label: str = ""
+    """What stands beside every screen's name, so that nobody takes a simulation for the real thing."""

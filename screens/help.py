@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -14,9 +15,11 @@ from textual.widgets import Static
 
 from widgets.look import GLYPHS
 
+_NAMES = {"enter": "enter", "backspace": "backspace"}
+
 _STATES = {
     "pending": "issued, and still within its grace period",
-    "overdue": "no confirmation within its grace period, or its process is gone",
+    "overdue": "not confirmed in time, or its process is gone",
     "ghost": "never confirmed, and the agent has been told",
     "confirmed": "the host reported its result",
     "error": "the host reported that it failed, was blocked or cancelled",
@@ -69,7 +72,8 @@ def _actions(screen: Screen[Any]) -> Iterable[tuple[str, str]]:
         binding = active.binding
         if binding.id is None or binding.id.startswith("textual."):
             continue
-        shown = screen.app.get_key_display(binding)
+        # A binding's own display names one of its keys; here each key is named.
+        shown = _NAMES.get(binding.key) or screen.app.get_key_display(replace(binding, key_display=None))
         if shown not in keys.setdefault(binding.id, []):
             keys[binding.id].append(shown)
         tooltips[binding.id] = active.tooltip or binding.tooltip or binding.description

@@ -11,7 +11,18 @@ from agent_ledger.engine.records import STATES, Call, utc_seconds
 
 from .call_text import error_type, gist, outcome
 from .line_list import Cell, LineList
-from .look import GLYPHS, age_text, clock_text, coarse_age_text, countdown_text, fit, fit_right, took_text
+from .look import (
+    GLYPHS,
+    age_text,
+    clock_text,
+    coarse_age_text,
+    countdown_text,
+    fit,
+    fit_right,
+    fit_tail,
+    short_clock_text,
+    took_text,
+)
 
 
 class CallRows(Protocol):
@@ -74,7 +85,8 @@ def _outcome(call: Call, facts: CallFacts) -> tuple[str, str]:
 
 
 def _session(call: Call, facts: CallFacts) -> tuple[str, str]:
-    return facts.session_name(call), "call--quiet"
+    name = facts.session_name(call)
+    return fit_tail(name, _SESSION.width) if name == call.session_id else name, "call--quiet"
 
 
 def _age(call: Call, facts: CallFacts) -> tuple[str, str]:
@@ -106,39 +118,50 @@ def _time(call: Call, facts: CallFacts) -> tuple[str, str]:
     return clock_text(call.at, facts.now(), facts.zone), "call--quiet"
 
 
+def _short_time(call: Call, facts: CallFacts) -> tuple[str, str]:
+    return short_clock_text(call.at, facts.now(), facts.zone), "call--quiet"
+
+
 def _took(call: Call, _facts: CallFacts) -> tuple[str, str]:
     return took_text(call.duration_ms), "call--quiet"
 
 
+ROOMY_FROM = 64
+"""Cells from which a row has two columns about time instead of one, and a wider one for the tool."""
+
 OUTCOME_FROM = 104
 """Cells from which the outcome has a column of its own; below, an error's type stands before what was asked."""
 
-_STATE = Column("STATE", 11, _state)
-_TOOL = Column("TOOL", 14, _tool)
-_SESSION = Column("SESSION", 16, _session, from_width=96)
+_STATE = Column("", 11, _state)
+_TOOL = (Column("TOOL", 12, _tool, below_width=ROOMY_FROM), Column("TOOL", 14, _tool, from_width=ROOMY_FROM))
+_SESSION = Column("SESSION", 16, _session, from_width=90)
 _GIST = Column("WHAT", 0, _gist)
 
+# In each table the columns about time are equally wide together, so that tools stand in one line down the screen.
 PENDING_COLUMNS = (
     _STATE,
-    Column("AGE", 7, _age, right=True, from_width=64),
-    Column("LOST IN", 10, _lost_in, right=True),
-    _TOOL,
+    Column("LOST IN", 9, _lost_in, right=True, below_width=ROOMY_FROM),
+    Column("AGE", 7, _age, right=True, from_width=ROOMY_FROM),
+    Column("LOST IN", 11, _lost_in, right=True, from_width=ROOMY_FROM),
+    *_TOOL,
     _SESSION,
     _GIST,
 )
 GHOST_COLUMNS = (
     _STATE,
-    Column("AGE", 7, _coarse_age, right=True),
-    Column("TOLD AT", 11, _told, right=True, from_width=64),
-    _TOOL,
+    Column("AGE", 9, _coarse_age, right=True, below_width=ROOMY_FROM),
+    Column("AGE", 7, _coarse_age, right=True, from_width=ROOMY_FROM),
+    Column("TOLD AT", 11, _told, right=True, from_width=ROOMY_FROM),
+    *_TOOL,
     _SESSION,
     _GIST,
 )
 SETTLED_COLUMNS = (
     _STATE,
-    Column("TIME", 11, _time, right=True),
-    Column("TOOK", 6, _took, right=True, from_width=64),
-    _TOOL,
+    Column("TIME", 9, _short_time, right=True, below_width=ROOMY_FROM),
+    Column("TIME", 11, _time, right=True, from_width=ROOMY_FROM),
+    Column("TOOK", 7, _took, right=True, from_width=ROOMY_FROM),
+    *_TOOL,
     _SESSION,
     Column("WHAT", 0, _gist_with_error, below_width=OUTCOME_FROM),
     Column("WHAT", 0, _gist, from_width=OUTCOME_FROM),
@@ -204,23 +227,20 @@ class CallTable(LineList):
 
     def row_cells(self, index: int, width: int) -> Sequence[Cell]:
         call = self._rows.at(index)
-        cells: list[Cell] = [(" ", "")]
+        cells: list[Cell] = []
         for column, size in self._layout(width):
             text, style = column.text(call, self._facts)
+            cells.append(("  " if cells else " ", ""))
             cells.append((fit_right(text, size) if column.right else fit(text, size), style))
-            cells.append(("  ", ""))
         return cells
 
     def heading_cells(self, width: int) -> Sequence[Cell]:
-        cells: list[Cell] = [(" ", "")]
+        line = " "
         for column, size in self._layout(width):
-            if column is _STATE:
-                title = fit(f"{self._title} {self._count_text}", size)
-                cells.append((title, "line-list--title"))
-            else:
-                cells.append((fit_right(column.title, size) if column.right else fit(column.title, size), ""))
-            cells.append(("  ", ""))
-        return cells
+            line += (fit_right(column.title, size) if column.right else fit(column.title, size)) + "  "
+        # The pane's own title stands where the state's would be, and may reach into the room before the next one.
+        title = f" {self._title} {self._count_text} "
+        return [(title, "line-list--title"), (line[len(title) :], "")]
 
     def empty_text(self) -> str:
         return f" {self._empty}"
@@ -230,5 +250,5 @@ class CallTable(LineList):
         shown = [column for column in self._columns if column.from_width <= width < column.below_width]
         if self._one_session:
             shown = [column for column in shown if column is not _SESSION]
-        fixed = 1 + sum(column.width + 2 for column in shown)
+        fixed = 1 + sum(column.width + 2 for column in shown) - 2
         return [(column, column.width or max(0, width - fixed)) for column in shown]

@@ -85,6 +85,12 @@ def clock_text(at: float | None, now: float, zone: tzinfo | None) -> str:
     return f"{moment:%m-%d %H:%M}" if moment.year == today.year else f"{moment:%Y-%m-%d}"
 
 
+def short_clock_text(at: float | None, now: float, zone: tzinfo | None) -> str:
+    """The same in eight cells at most: another day loses its time of day."""
+    text = clock_text(at, now, zone)
+    return text if len(text) <= 8 else text[:5] if text[5] == " " else text[:7]
+
+
 def count_text(number: int) -> str:
     """A count with thin groups: `1,048,576`."""
     return f"{number:,}"
@@ -132,6 +138,13 @@ def fit(text: str, width: int) -> str:
         kept.append(character)
         used += size
     return "".join(kept) + "…" + " " * (width - 1 - used)
+
+
+def fit_tail(text: str, width: int) -> str:
+    """The same, but what is too long loses its beginning: ids differ at their ends."""
+    if not text.isascii() or len(text) <= width or width <= 0:
+        return fit(text, width)
+    return "…" + text[len(text) - width + 1 :]
 
 
 def fit_right(text: str, width: int) -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
@@ -28,8 +28,9 @@ class _Line(Input):
     """The input itself. Tab takes the completion, so that it does what it does in a shell."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "take", "Complete", show=False, id="prompt.complete", tooltip="Take the completion"),
-        Binding("escape", "close", "Close", show=False, id="prompt.close", tooltip="Close and keep what was"),
+        Binding("enter", "submit", "Apply", key_display="enter", id="prompt.apply", tooltip="Apply the line"),
+        Binding("tab", "take", "Complete", id="prompt.complete", tooltip="Take the completion"),
+        Binding("escape", "close", "Close", id="prompt.close", tooltip="Close and keep what was"),
     ]
 
     class Closed(Message):
@@ -42,19 +43,23 @@ class _Line(Input):
         self.post_message(self.Closed())
 
 
-class PromptBar(Horizontal):
-    """Hidden until `ask`. Posts `Answered`; the screen answers with `complain` or `close`."""
+class PromptBar(Vertical):
+    """A line to type into, and under it what may stand there or what is wrong. Hidden until `ask`.
+
+    Posts `Answered`; the screen answers with `complain` or `close`.
+    """
 
     DEFAULT_CSS = """
     PromptBar {
-        height: 1;
+        height: auto;
         display: none;
         background: $surface;
-        & > .prompt--label { width: auto; padding: 0 1; color: $primary; text-style: bold; }
-        & > Input { width: 2fr; height: 1; border: none; padding: 0; background: $surface; }
-        & > Input:focus { border: none; }
-        & > .prompt--hint { width: 1fr; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
-        &.-wrong > .prompt--hint { color: $error; text-style: bold; width: 2fr; }
+        & Horizontal { height: 1; }
+        & .prompt--label { width: auto; padding: 0 1; color: $primary; text-style: bold; }
+        & Input { width: 1fr; height: 1; border: none; padding: 0; background: $surface; }
+        & Input:focus { border: none; }
+        & .prompt--hint { height: auto; padding: 0 1; color: $text-muted; }
+        &.-wrong .prompt--hint { color: $text-error; }
         &.-open { display: block; }
     }
     """
@@ -76,8 +81,9 @@ class PromptBar(Horizontal):
         self._complete: Callable[[str], str | None] = lambda _line: None
 
     def compose(self) -> ComposeResult:
-        yield Static("", classes="prompt--label", markup=False)
-        yield _Line(suggester=_Completer(lambda line: self._complete(line)), select_on_focus=False)
+        with Horizontal():
+            yield Static("", classes="prompt--label", markup=False)
+            yield _Line(suggester=_Completer(lambda line: self._complete(line)), select_on_focus=False)
         yield Static("", classes="prompt--hint", markup=False)
 
     def on_mount(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .line_list import Cell, LineList
-from .look import GLYPHS, fit, short_count
+from .look import GLYPHS, fit, fit_tail, short_count
 
 ALL = "*"
 """Key of the first line. No session id: the empty one stands for rows without a session."""
@@ -85,7 +85,8 @@ class SessionList(LineList):
             marks.append((f"{total:>5}", "session--count"))
         marks.append((" ", ""))
         taken = 1 + sum(len(text) for text, _ in marks)
-        name = (fit(row.name, max(0, width - taken)), "session--all" if row.key == ALL else "")
+        fitted = (fit_tail if row.name == row.key else fit)(row.name, max(0, width - taken))
+        name = (fitted, "session--all" if row.key == ALL else "")
         return [(" ", ""), name, *marks]
 
     def heading_cells(self, width: int) -> Sequence[Cell]:

@@ -224,7 +224,7 @@ async def test_tab_completes_a_filter(ledger: Ledger, start: Start) -> None:
     async with start() as run:
         await run.press("slash")
         await run.type("tool:cron")
-        await run.until(lambda: "cronjob" in run.text.splitlines()[-2], "a suggestion")
+        await run.until(lambda: "cronjob" in run.text.splitlines()[-3], "a suggestion")
         await run.press("tab", "enter")
         await run.settle()
         assert (rows_of(run, "ghosts"), rows_of(run, "settled")) == ([3], [])
