@@ -178,3 +178,22 @@ def test_a_delegates_ghost_does_not_reach_the_parents_chat(make_home: MakeHome) 
     home.run(turn("boss", "[boss] two"))
     assert notices(home, "[boss]")["[boss] two"] == ""
     assert home.row(tool="terminal")["status"] == "PENDING"
+
+
+def test_a_call_lost_inside_a_script_is_told_beside_the_script(make_home: MakeHome) -> None:
+    home = make_home("scripts")
+    home.settings(grace_seconds={"default": 1, "terminal": 1})
+    code = f"from hermes_tools import terminal\nprint(terminal(command={KILL!r}))\n"
+    home.model.script("[script]", call("execute_code", code=code))
+    home.run(turn("script", "[script] one", toolsets=["terminal", "code_execution"]), killed=True)
+    home.run(turn("script", "[script] two"), turn("script", "[script] three"))
+    outer, inner = home.rows("script")
+    assert [(row["tool_name"], row["status"]) for row in (outer, inner)] == [
+        ("execute_code", "GHOST_REPORTED"),
+        ("terminal", "GHOST_REPORTED"),
+    ]
+    assert inner["nested_in"] == outer["id"]
+    told = notices(home, "[script]")
+    assert f"#{outer['id']} execute_code" in told["[script] two"]
+    assert f"#{inner['id']} terminal" in told["[script] two"]
+    assert told["[script] three"] == ""

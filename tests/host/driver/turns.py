@@ -4,13 +4,10 @@
 leaves a report of what it had done. Environment and home are set by the caller, before anything of Hermes is
 imported. Actions, each an object with `do`:
 
-turn     {chat, text, toolsets, task_id?, interrupt_when?, platform?}: one turn of the conversation `chat`, resumed
-         from the store where this process does not know it. `interrupt_when`: a file; when it appears the user
-         speaks up.
-hook     {name, payload}: a hook through the host's dispatcher. `then_ms`: pause after it.
-tool     {name, args, ids}: a tool call through the host's dispatcher, outside a turn.
-wait     {seconds} or {file, seconds}: time passes, or a file appears.
-fresh    {chat}: forgets the running agent of a conversation, as a restart of the gateway does.
+turn     {chat, text, toolsets?, interrupt_when?}: one turn of the conversation `chat`, resumed from the store where
+         this process does not know it. `interrupt_when`: a file; when it appears the user speaks up.
+hook     {name, payload, then_ms?}: a hook through the host's dispatcher, and a pause after it.
+wait     {seconds, file?}: time passes, or a file appears before.
 """
 
 from __future__ import annotations
@@ -46,22 +43,17 @@ class Host:
             action["text"],
             conversation_history=self.histories[chat],
             # The command line and the messaging gateway give the session's own id.
-            task_id=action.get("task_id", agent.session_id),
+            task_id=agent.session_id,
         )
         self.histories[chat] = result["messages"]
         said = {name: result.get(name) for name in ("final_response", "api_calls", "interrupted", "turn_exit_reason")}
         compressions = getattr(agent.context_compressor, "compression_count", None)
         return {**said, "chat": chat, "session_id": agent.session_id, "compressions": compressions}
 
-    def fresh(self, action: dict[str, Any]) -> dict[str, Any]:
-        self.agents.pop(action["chat"], None)
-        return {}
-
     def _agent(self, chat: str, action: dict[str, Any]) -> Any:
         from run_agent import AIAgent  # type: ignore[import-not-found]
 
-        session = action.get("session_id", chat)
-        self.histories[chat] = self.store.get_messages_as_conversation(session)
+        self.histories[chat] = self.store.get_messages_as_conversation(chat)
         self.agents[chat] = AIAgent(
             base_url=self.plan["model_url"],
             api_key="none",
@@ -72,9 +64,9 @@ class Host:
             skip_context_files=True,
             skip_memory=True,
             save_trajectories=False,
-            platform=action.get("platform", "cli"),
+            platform="cli",
             session_db=self.store,
-            session_id=session,
+            session_id=chat,
             max_iterations=20,
         )
         return self.agents[chat]
@@ -97,12 +89,6 @@ def _hook(action: dict[str, Any]) -> dict[str, Any]:
     return {"returned": returned}
 
 
-def _tool(action: dict[str, Any]) -> dict[str, Any]:
-    import model_tools  # type: ignore[import-not-found]
-
-    return {"result": model_tools.handle_function_call(action["name"], action["args"], **action.get("ids", {}))}
-
-
 def _wait(action: dict[str, Any]) -> dict[str, Any]:
     until = time.monotonic() + action["seconds"]
     file = Path(action["file"]) if "file" in action else None
@@ -114,12 +100,12 @@ def _wait(action: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     Path("host.pid").write_text(str(os.getpid()), encoding="utf-8")
-    import model_tools  # noqa: F401 - importing it makes the host discover its plugins
+    import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it makes the host discover plugins
     from hermes_cli.plugins import discover_plugins
 
     discover_plugins()
     host = Host(plan)
-    actions = {"turn": host.turn, "fresh": host.fresh, "hook": _hook, "tool": _tool, "wait": _wait}
+    actions = {"turn": host.turn, "hook": _hook, "wait": _wait}
     with open(plan["report"], "a", encoding="utf-8") as report:
         for action in plan["actions"]:
             done = {"do": action["do"], **actions[action["do"]](action)}
