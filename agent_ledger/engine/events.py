@@ -77,8 +77,7 @@ def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | Non
     row = (
         utc_text(issue.at), issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
         issue.tool_name, issue.args_json, int(issue.args_cut), issue.args_redacted, issue.args_hash,
-        issue.value_hashes, PENDING, None, issue.grace_s, issue.mono, writer_id, nested_in,
-        None, None, None, None, None,
+        issue.value_hashes, PENDING, issue.grace_s, issue.mono, writer_id, nested_in,
     )  # fmt: skip
     return store.insert(
         row,
@@ -138,12 +137,28 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
 def _write_unannounced(store: Store, done: Settlement, writer_id: int) -> int | None:
     outcome = unannounced(done.outcome)
     ts = utc_text(done.at)
-    row = (
-        ts, done.session_id, done.turn_id, done.tool_call_id, done.task_id, done.request_id, done.tool_name,
-        done.args_json, 0, 0, done.args_hash, None, outcome.status, outcome.effect, 0.0, None, writer_id, None,
-        ts, outcome.duration_ms, outcome.exit_code, "no-pre", outcome.digest,
-    )  # fmt: skip
-    return store.insert(row, conversation=(), repeats_since="", compacted="", now_us=int(done.at * 1_000_000))
+    return store.insert_settled(
+        {
+            "ts": ts,
+            "session_id": done.session_id,
+            "turn_id": done.turn_id,
+            "tool_call_id": done.tool_call_id,
+            "task_id": done.task_id,
+            "request_id": done.request_id,
+            "tool_name": done.tool_name,
+            "args_json": done.args_json,
+            "args_hash": done.args_hash,
+            "status": outcome.status,
+            "effect": outcome.effect,
+            "writer_id": writer_id,
+            "settled_ts": ts,
+            "duration_ms": outcome.duration_ms,
+            "exit_code": outcome.exit_code,
+            "closed_by": "no-pre",
+            "result_digest": outcome.digest,
+        },
+        now_us=int(done.at * 1_000_000),
+    )
 
 
 # -- spooled form --------------------------------------------------------------------------------------------------

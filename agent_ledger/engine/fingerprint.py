@@ -49,15 +49,27 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-_encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=repr).encode
+dumps = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+"""JSON of arguments as it is stored: names in the agent's order."""
+
+_dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=repr).encode
 
 
-def canonical(value: Any) -> str:
-    """One text for equal values: sorted names, no spaces. Falls back to `repr` for what JSON does not know."""
+def canonical(value: Any, text: str | None = None) -> str:
+    """One text for equal values: names sorted. `text` is the value's own JSON where the caller has it already."""
+    if text is not None and isinstance(value, dict) and _is_sorted(value):
+        return text
     try:
-        return _encode(value)
+        return _dumps_sorted(value)
     except (TypeError, ValueError, RecursionError):
         return repr(value)
+
+
+def _is_sorted(value: dict[Any, Any]) -> bool:
+    names = list(value)
+    if any(isinstance(item, (dict, list, tuple)) for item in value.values()):
+        return False
+    return len(names) < 2 or (all(isinstance(n, str) for n in names) and names == sorted(names))
 
 
 def call_hash(key: bytes, tool_name: str, canonical_args: str) -> bytes:

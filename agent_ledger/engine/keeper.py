@@ -33,7 +33,7 @@ from .process import Identity, identity
 from .records import utc_text
 from .settings import SettingsFile
 from .spool import Spool, abandoned, files, read
-from .store import CHECKPOINT_PAGES, BusyError, Store, log_pages
+from .store import CHECKPOINT_WRITES, BusyError, Store
 
 log = logging.getLogger(__name__)
 
@@ -156,12 +156,15 @@ class Keeper:
         try:
             if self._store is not store:
                 raise BusyError("the ledger is being opened anew")
-            with store.turn(PATIENCE_S):
+            store.enter(PATIENCE_S)
+            try:
                 result = work(store)
+            finally:
+                store.leave()
         finally:
             self._lock.release()
         self._writes += 1
-        if self._writes & 0xFF == 0 and log_pages(self.paths.ledger) > CHECKPOINT_PAGES:
+        if self._writes >= CHECKPOINT_WRITES:
             self._wake.set()
         return result
 
@@ -229,7 +232,7 @@ class Keeper:
                     self._merge_file(path)
         if self._spool.active:
             self._merge_own()
-        if log_pages(self.paths.ledger) > CHECKPOINT_PAGES:
+        if self._writes >= CHECKPOINT_WRITES:
             self._checkpoint()
         self.trouble = ""
 
@@ -261,6 +264,7 @@ class Keeper:
     def _checkpoint(self) -> None:
         store = self._store
         assert store is not None
+        self._writes = 0
         with self._lock, store.turn(0.1):
             store.checkpoint()
 

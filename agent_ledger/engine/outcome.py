@@ -6,12 +6,13 @@ Statuses and error types as Hermes 0.19 and 0.22 send them with `post_tool_call`
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX, storable
-from .redact import redact_text
+from .redact import redact_start
 
 _BY_STATUS = frozenset({"blocked", "timeout", "cancelled"})
 
@@ -28,11 +29,11 @@ _NEVER_STARTED = frozenset(
 )
 """Error types with which the host says that it refused before the tool ran."""
 
-_READ_FOR_EXIT_CODE = 200_000
-"""Characters of a result that are parsed for its exit code; longer ones are searched at both ends."""
+_LONGEST_PARSED = 200_000
+"""Characters of a result that are parsed for an `error`, where the host names no status."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """How a call ended: `status` CONFIRMED or `ERROR:<type>`, `effect` done, none or unknown."""
 
@@ -117,38 +118,33 @@ def digest(text: str | None, *, redact: bool) -> str | None:
     """The first `DIGEST_LIMIT` characters without secrets. Redacted on a longer piece, so none is cut in half."""
     if text is None:
         return None
-    if redact:
-        text = redact_text(text[: DIGEST_LIMIT + 4096])[0]
-    return storable(text[:DIGEST_LIMIT])[:DIGEST_LIMIT]
+    start = redact_start(text, DIGEST_LIMIT) if redact else text[:DIGEST_LIMIT]
+    return storable(start)[:DIGEST_LIMIT]
+
+
+_EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,10})')
+"""The name with its quotes bare: inside the output, which is a JSON string, they would be escaped."""
 
 
 def _exit_code(tool_name: str, result: Any, text: str | None) -> int | None:
-    if tool_name != "terminal":
+    if tool_name != "terminal" or not text:
         return None
-    data = result if isinstance(result, Mapping) else _object(text)
-    code = data.get("exit_code") if data else None
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
+    if isinstance(result, Mapping):
+        code = result.get("exit_code")
+        return code if isinstance(code, int) and not isinstance(code, bool) else None
+    if text[0] != "{":
+        return None
+    # The host writes it behind the output, which may be long.
+    at = text.rfind('"exit_code"')
+    found = _EXIT_CODE.match(text, at) if at >= 0 else None
+    return int(found.group(1)) if found else None
 
 
 def _object(text: str | None) -> Mapping[str, Any] | None:
-    if not text or not text.startswith("{"):
+    if not text or text[0] != "{" or len(text) > _LONGEST_PARSED:
         return None
-    if len(text) > _READ_FOR_EXIT_CODE:
-        return _tail_object(text)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _tail_object(text: str) -> Mapping[str, Any] | None:
-    """`exit_code` and `error` of a long terminal result: the host writes them behind the output."""
-    at = text.rfind('"exit_code"')
-    if at < 0:
-        return None
-    try:
-        data = json.loads("{" + text[at:])
-    except ValueError:
         return None
     return data if isinstance(data, dict) else None

@@ -5,7 +5,6 @@ Every method here may raise; the door (`agent_ledger/__init__.py`) lets nothing 
 
 from __future__ import annotations
 
-import json
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
@@ -36,8 +35,6 @@ POST_LATE_S = 5.0
 
 _SQUARE_S = 0.03
 _LINEAGE_FRESH_S = 20.0
-
-_dumps = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=repr).encode
 
 
 class Recorder:
@@ -219,20 +216,23 @@ class Recorder:
     ) -> tuple[str, bool, int, bytes | None, str | None]:
         """(stored text, cut?, secrets taken out, hash of the whole, hashes of the values if not stored as they are)."""
         shown, redacted = redact_value(args, _READ_ARGS) if redact else (args, 0)
-        try:
-            text = _dumps(shown)
-        except (TypeError, ValueError, RecursionError):
-            text = repr(shown)
-        text = storable(text)
-        cut = len(text) > ARGS_LIMIT
-        stored = text[:ARGS_LIMIT] if cut else text
-        cut = cut or any(isinstance(value, str) and len(value) > _READ_ARGS for value in args.values())
-        key = self._hash_key()
+        shortened = any(isinstance(value, str) and len(value) > _READ_ARGS for value in args.values())
+        text = self._json(shown)
+        cut = shortened or len(text) > ARGS_LIMIT
+        stored = storable(text[:ARGS_LIMIT])[:ARGS_LIMIT]
+        key = self._key or self._hash_key()
         if key is None:
             return stored, cut, redacted, None, None
-        whole = fingerprint.canonical(args)
+        whole = fingerprint.canonical(args, None if redacted or shortened else text)
         hashes = fingerprint.value_hashes(key, args) if cut or redacted else None
         return stored, cut, redacted, fingerprint.call_hash(key, tool_name, whole), hashes
+
+    @staticmethod
+    def _json(value: Any) -> str:
+        try:
+            return fingerprint.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            return repr(value)
 
     def _hash_key(self) -> bytes | None:
         if self._key is None:

@@ -54,6 +54,8 @@ _ASSIGNMENT = re.compile(
 )
 """NAME=value, "name": "value", name: value."""
 
+_NAME_HINTS = ("pass", "pwd", "secret", "token", "credential", "key", "bearer")
+
 _KEEP_HEAD = rf"\g<1>{MARK}"
 
 _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
@@ -69,7 +71,12 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
             "sk_",
             "rk_",
             "pk_",
-            "gh",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat",
             "glpat",
             "xox",
             "aiza",
@@ -107,9 +114,9 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
         _KEEP_HEAD,
     ),
     (("cookie",), re.compile(rf"(\b(?:set-)?cookie{_Q}?\s*:\s*{_Q}?)[^\"'\\\r\n]{{3,}}", re.I), _KEEP_HEAD),
-    (("pass", "pwd", "secret", "token", "credential", "key", "bearer"), _ASSIGNMENT, ""),
+    (_NAME_HINTS, _ASSIGNMENT, ""),
     (
-        (" -", "\n-"),  # --name value
+        _NAME_HINTS,  # --name value
         re.compile(rf"((?:^|\s)--?[A-Za-z0-9_\-]{{0,30}}{_NAME}[ \t]+{_Q}?)([^\s\"'\\-][^\s\"'\\]*)", re.I),
         _KEEP_HEAD,
     ),
@@ -127,20 +134,34 @@ _HARMLESS = re.compile(
 )
 
 
+_ANY_HINT = tuple(dict.fromkeys(hint for hints, _, _ in _RULES for hint in hints))
+
+
+def _may_hold_secret(text: str) -> bool:
+    return any(map(text.lower().__contains__, _ANY_HINT))
+
+
 def redact_text(text: str) -> tuple[str, int]:
     """`text` without its secrets, and how many were taken out."""
     lowered = text.lower()
+    if not any(map(lowered.__contains__, _ANY_HINT)):
+        return text, 0
     total = 0
     for hints, pattern, replacement in _RULES:
-        for hint in hints:
-            if hint in lowered:
-                if pattern is _ASSIGNMENT:
-                    text, count = _assignments(text)
-                else:
-                    text, count = pattern.subn(replacement, text)
-                total += count
-                break
+        if any(map(lowered.__contains__, hints)):
+            text, count = _assignments(text) if pattern is _ASSIGNMENT else pattern.subn(replacement, text)
+            total += count
     return text, total
+
+
+def redact_start(text: str, keep: int) -> str:
+    """The first `keep` characters without secrets. Judged on a longer piece, so that none is cut in half.
+
+    A secret that reaches into the first `keep` characters announces itself there, so the rest is only read then.
+    """
+    if not _may_hold_secret(text[: keep + 16]):
+        return text[:keep]
+    return redact_text(text[: keep + 4096])[0][:keep]
 
 
 def _assignments(text: str) -> tuple[str, int]:
@@ -176,7 +197,9 @@ def redact_value(value: Any, limit: int) -> tuple[Any, int]:
     """
     if isinstance(value, str):
         return redact_text(value[:limit]) if len(value) > limit else redact_text(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, (int, float)) or value is None:
+        return value, 0
+    if isinstance(value, (dict, Mapping)):
         return _redact_mapping(value, limit)
     if isinstance(value, (list, tuple)):
         pairs = [redact_value(item, limit) for item in value[:limit]]

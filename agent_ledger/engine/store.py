@@ -24,16 +24,17 @@ from .turnstile import Turnstile
 BUSY_MS = 20
 """How long SQLite itself may wait for a lock: far under what a host allows a hook."""
 
+PAGE_BYTES = 2048
+
 LATE_ROWS = 20_000
 """How many rows back a settlement may still contradict one that stands."""
 
-CHECKPOINT_PAGES = 4000
-"""Pages in the log after which it is worth emptying; done off the hook, since it waits for the disk."""
+CHECKPOINT_WRITES = 1000
+"""Own writes (some 4 pages each) after which the log is emptied; off the hook, since it waits for the disk."""
 
 ISSUE_COLUMNS = (
     "ts", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_cut",
-    "args_redacted", "args_hash", "value_hashes", "status", "effect", "grace_s", "mono", "writer_id", "nested_in",
-    "settled_ts", "duration_ms", "exit_code", "closed_by", "result_digest",
+    "args_redacted", "args_hash", "value_hashes", "status", "grace_s", "mono", "writer_id", "nested_in",
 )  # fmt: skip
 
 _NEXT = "max(?, (SELECT coalesce(max(changed), 0) + 1 FROM ledger))"
@@ -66,6 +67,8 @@ class Store:
             paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
+            # Before the file has its first page only; half the usual size halves what a commit must copy.
+            self.connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             self.journal_mode, self.mount = self._choose_journal(paths.ledger)
             self.durability = durability
             self.connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
@@ -90,15 +93,22 @@ class Store:
                 (mode,) = self.connection.execute("PRAGMA journal_mode=DELETE").fetchone()
         return str(mode).lower(), mount
 
-    @contextlib.contextmanager
-    def turn(self, seconds: float) -> Iterator[None]:
-        """Our turn among the writer processes. Raises BusyError when it does not come in time."""
+    def enter(self, seconds: float) -> None:
+        """Take our turn among the writer processes. Raises BusyError when it does not come in time."""
         if not self._turnstile.enter(seconds):
             raise BusyError("another process is writing")
+
+    def leave(self) -> None:
+        self._turnstile.leave()
+
+    @contextlib.contextmanager
+    def turn(self, seconds: float) -> Iterator[None]:
+        """`enter` and `leave` around a block."""
+        self.enter(seconds)
         try:
             yield
         finally:
-            self._turnstile.leave()
+            self.leave()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -169,6 +179,12 @@ class Store:
         )
         self._insert[sessions] = sql
         return sql
+
+    def insert_settled(self, values: dict[str, Any], *, now_us: int) -> int:
+        """Add a row that is settled already (values by column)."""
+        names = ", ".join(values)
+        sql = f"INSERT INTO ledger({names}, changed) VALUES({','.join('?' * len(values))}, {_NEXT})"
+        return int(self.connection.execute(sql, (*values.values(), now_us)).lastrowid or 0)
 
     def seen_again(self, call_id: int, *, now_us: int) -> bool:
         """Count one more announcement of a pending call; False when it is not pending any more."""
@@ -342,11 +358,3 @@ class Store:
     def checkpoint(self) -> None:
         """Empty the log into the file as far as readers allow. Waits for the disk: never call it from a hook."""
         self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-
-
-def log_pages(ledger: Path) -> int:
-    """Pages of 4 KiB waiting in the write-ahead log beside `ledger`; 0 where there is none."""
-    try:
-        return os.stat(f"{ledger}-wal").st_size // 4096
-    except OSError:
-        return 0

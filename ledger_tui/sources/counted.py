@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_ledger.engine.records import GHOST_REPORTED, PENDING, Call
+from agent_ledger.engine.records import CONFIRMED, GHOST_REPORTED, PENDING, Call
 
 from .parts import CountedRows
 from .reading import Totals
@@ -24,7 +24,7 @@ def kind_of(call: Call) -> str:
         return "ghost"
     if call.reported_ts is not None:
         return "revived"
-    return "error" if call.status.upper().startswith("ERROR") else "confirmed"
+    return "confirmed" if call.status == CONFIRMED else "error"
 
 
 def _counts(totals: Totals) -> dict[str, int]:
