@@ -31,7 +31,7 @@ from widgets.top_line import TopLine
 
 from .call_details import CallDetailsScreen
 from .calls_model import CallsModel, News
-from .calls_words import Facts, empty_texts, health_word, settled_count, toasts, totals
+from .calls_words import Facts, empty_texts, health_word, notice_text, session_order, settled_count, toasts, totals
 from .commands import Command
 from .export import ExportError, default_name, export_calls
 from .feeds import Desk
@@ -172,7 +172,7 @@ class CallsScreen(Screen[None]):
         sessions = self._sessions
         if self._order_stale and (resort or len(self.model.sessions) + 1 != sessions.row_count):
             self._order_stale = False
-            sessions.show(self._session_order())
+            sessions.show([ALL, *session_order(self.model)])
         else:
             sessions.repaint_lines()
 
@@ -197,29 +197,17 @@ class CallsScreen(Screen[None]):
 
     def _paint_notice(self) -> None:
         """The line below the top: what is wrong with a source, else what narrows the view."""
-        parts = [text for text in (self._health.text, self._state_health.text) if text]
-        wrong = bool(parts) and self._health.state != "missing"
-        if self._health.read_only_schema:
-            parts.append("This ledger is by other software: shown, never written.")
-        if self._line:
-            parts.append(f"Filter: {self._line}")
-        if self._session is not None and not self._sessions.display:
-            parts.append(f"Session: {self._facts.name_of(self._session)}")
-        text = " · ".join(parts)
+        hidden = self._session if not self._sessions.display else None
+        named = None if hidden is None else self._facts.name_of(hidden)
+        text = notice_text(self._health, self._state_health, filter_line=self._line, session=named)
         notice = self.query_one("#notice", Static)
         if text != self._notice:
             self._notice = text
             notice.update(text)
             notice.set_class(bool(text), "-open")
-        notice.set_class(wrong, "-wrong")
+            notice.set_class(self._health.state not in {"ok", "missing"}, "-wrong")
 
     # Sessions
-
-    def _session_order(self) -> list[str]:
-        """Everything first, then by the minute of the last change, so that lines do not jump about."""
-        sessions = self.model.sessions
-        keys = sorted(sessions, key=lambda key: (sessions[key].changed // 60_000_000, key), reverse=True)
-        return [ALL, *keys]
 
     def _session_row(self, key: str) -> SessionRow:
         counts = self.model.counts(None if key == ALL else key)
@@ -398,7 +386,7 @@ class CallsScreen(Screen[None]):
         yield Command("Show everything", "Drop filter and session", self.action_clear)
         yield Command("Filter…", "Type a filter", self.action_filter)
         yield Command("Export what is in view…", "To a CSV or JSON file", self.action_export)
-        for key in self._session_order()[1:200]:
+        for key in session_order(self.model)[:200]:
             name = self._facts.name_of(key)
             yield Command(f"Session: {name}", f"Show the calls of {key or NO_SESSION}", partial(self._jump, key))
 

@@ -78,6 +78,24 @@ def health_word(health: Health) -> str:
     return f"{word} {count_text(health.spooled)} spooled" if health.spooled else word
 
 
+def notice_text(health: Health, state_health: Health, *, filter_line: str, session: str | None) -> str:
+    """The line below the top: what is wrong with a source, then what narrows the view. Mostly empty."""
+    parts = [text for text in (health.text, state_health.text) if text]
+    if health.read_only_schema:
+        parts.append("This ledger is by other software: shown, never written.")
+    if filter_line:
+        parts.append(f"Filter: {filter_line}")
+    if session is not None:
+        parts.append(f"Session: {session}")
+    return " · ".join(parts)
+
+
+def session_order(model: CallsModel) -> list[str]:
+    """Sessions by the minute of their last change, so that lines do not jump about; newest first."""
+    sessions = model.sessions
+    return sorted(sessions, key=lambda key: (sessions[key].changed // 60_000_000, key), reverse=True)
+
+
 def settled_count(model: CallsModel, session_id: str | None, *, filtered: bool) -> str:
     """How many settled rows the view has: exact where it is known, else those that are held and a plus."""
     if not filtered and (session_id is None or model.sessions_known):
