@@ -160,7 +160,7 @@ def _writers(connection: sqlite3.Connection, ids: set[int]) -> dict[int, tuple[b
         return {}
     boot, machine = _read("/proc/sys/kernel/random/boot_id"), _read("/etc/machine-id") or _node()
     try:
-        namespace = os.readlink("/proc/self/ns/pid")
+        namespace = os.readlink(f"/proc/{os.getpid()}/ns/pid")
     except OSError:
         namespace = ""
     out: dict[int, tuple[bool, bool]] = {}

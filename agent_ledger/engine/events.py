@@ -8,6 +8,7 @@ from typing import Any
 from .outcome import Outcome, unannounced
 from .process import Identity
 from .records import PENDING, utc_second, utc_text
+from .repeats import Repeats
 from .store import Store
 
 ANNOUNCED_TWICE_S = 5.0
@@ -40,6 +41,8 @@ class Issue:
     conversation: tuple[str, ...]
     repeats_since: float
     compacted: str
+    late: bool = False
+    """The host had given this call up before it announced it."""
 
     @property
     def key(self) -> Key:
@@ -72,20 +75,33 @@ class Settlement:
 Event = Issue | Settlement
 
 
-def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None) -> int:
+def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None, repeats: Repeats) -> int:
     """One row for the call; its id."""
-    row = (
-        utc_text(issue.at), issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
-        issue.tool_name, issue.args_json, int(issue.args_cut), issue.args_redacted, issue.args_hash,
-        issue.value_hashes, PENDING, issue.grace_s, issue.mono, writer_id, nested_in,
-    )  # fmt: skip
-    return store.insert(
-        row,
-        conversation=issue.conversation,
-        repeats_since=utc_second(issue.repeats_since),
-        compacted=issue.compacted,
-        now_us=int(issue.at * 1_000_000),
+    ts = utc_text(issue.at)
+    first = repeats.first_of(
+        store, issue.conversation, issue.args_hash, since=utc_second(issue.repeats_since), compacted=issue.compacted
     )
+    row = (
+        ts, issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
+        issue.tool_name, issue.args_json, issue.args_cut, issue.args_redacted, issue.args_hash,
+        issue.value_hashes, PENDING, issue.grace_s, issue.mono, writer_id, nested_in, first,
+    )  # fmt: skip
+    call_id = store.insert(row, now_us=int(issue.at * 1_000_000))
+    repeats.add(issue.conversation, issue.args_hash, first or call_id, ts)
+    return call_id
+
+
+def write_late(store: Store, issue: Issue) -> None:
+    """No second row for a call that the host gave up and then announced: it would look lost for ever."""
+    values = {
+        "task_id": issue.task_id,
+        "args_json": issue.args_json,
+        "args_cut": issue.args_cut,
+        "args_redacted": issue.args_redacted,
+        "args_hash": issue.args_hash,
+        "value_hashes": issue.value_hashes,
+    }
+    store.announce_late(issue.key, values, now_us=int(issue.at * 1_000_000))
 
 
 def announced_before(store: Store, issue: Issue) -> int | None:

@@ -69,6 +69,12 @@ def delivered(messages: Sequence[Message], notice_id: int) -> bool | None:
     return None
 
 
+def will_be_merged(messages: Sequence[Message]) -> bool:
+    """Does the message before the new one stand unanswered? A host then sends both as one, and Hermes 0.19 without
+    what hooks had added."""
+    return len(messages) > 1 and messages[-1].get("role") == "user" and messages[-2].get("role") == "user"
+
+
 def _answered(messages: Sequence[Message], place: int) -> bool:
     if WITHHELD in text_of(messages[place]):
         return False

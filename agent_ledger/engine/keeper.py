@@ -19,18 +19,21 @@ from .events import (
     Event,
     Issue,
     Key,
+    Settlement,
     announced_before,
     from_other_boot,
     from_record,
     parent_id,
     to_record,
     write_issue,
+    write_late,
     write_settlement,
     writer_record,
 )
 from .paths import Paths
 from .process import Identity, identity
 from .records import utc_text
+from .repeats import Repeats
 from .settings import SettingsFile
 from .spool import Spool, abandoned, files, read
 from .store import CHECKPOINT_WRITES, BusyError, Store
@@ -53,6 +56,9 @@ MERGE_BATCH = 200
 
 REMEMBERED = 20_000
 """Pending calls whose row ids are remembered; a forgotten one is found in the ledger."""
+
+_Open = tuple[int, bytes | None, tuple[str, ...]]
+"""A pending call: its row, the hash of its arguments, its conversation."""
 
 _TROUBLE = (sqlite3.Error, OSError, BusyError)
 
@@ -80,7 +86,8 @@ class Keeper:
         self._store: Store | None = None
         self._writer_id = 0
         self._spool = Spool(paths, writer_record(self.who, self._opened_ts))
-        self._ids: OrderedDict[Key, int] = OrderedDict()
+        self._ids: OrderedDict[Key, _Open] = OrderedDict()
+        self._repeats = Repeats()
         self._opened = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -171,17 +178,30 @@ class Keeper:
     def _write(self, store: Store, event: Event) -> int | None:
         if isinstance(event, Issue):
             return self._write_issue(store, event)
-        return write_settlement(store, event, self._writer_id, self._ids.pop(event.key, None))
+        return self._write_settlement(store, event, self._writer_id)
 
-    def _write_issue(self, store: Store, issue: Issue) -> int:
-        ids = self._ids
-        if issue.key in ids and (found := announced_before(store, issue)) is not None:
+    def _write_issue(self, store: Store, issue: Issue) -> int | None:
+        if issue.late:
+            write_late(store, issue)
+            return None
+        if issue.key in self._ids and (found := announced_before(store, issue)) is not None:
             return found
-        call_id = write_issue(store, issue, self._writer_id, ids.get(issue.parent) if issue.parent else None)
+        parent = self._ids.get(issue.parent) if issue.parent else None
+        call_id = write_issue(store, issue, self._writer_id, parent[0] if parent else None, self._repeats)
+        self._remember(issue, call_id)
+        return call_id
+
+    def _remember(self, issue: Issue, call_id: int) -> None:
         if issue.tool_call_id:
-            ids[issue.key] = call_id
-            if len(ids) > REMEMBERED:
-                ids.popitem(last=False)
+            self._ids[issue.key] = (call_id, issue.args_hash, issue.conversation)
+            if len(self._ids) > REMEMBERED:
+                self._ids.popitem(last=False)
+
+    def _write_settlement(self, store: Store, done: Settlement, writer_id: int) -> int | None:
+        known = self._ids.pop(done.key, None)
+        call_id = write_settlement(store, done, writer_id, known[0] if known else None)
+        if known is not None and done.outcome.effect == "none":
+            self._repeats.never_ran(known[2], known[1], known[0])
         return call_id
 
     def _spool_it(self, event: Event) -> None:
@@ -249,6 +269,7 @@ class Keeper:
         with self._lock:
             self._store = store
             self._ids.clear()
+            self._repeats.clear()
         self._opened.set()
 
     def _reopen_if_replaced(self) -> None:
@@ -336,13 +357,17 @@ class Keeper:
         if boot != self.who.boot_id:
             event = from_other_boot(event)
         if isinstance(event, Issue):
+            if event.late:
+                write_late(store, event)
+                return
             if announced_before(store, event) is not None:
                 return
-            call_id = write_issue(store, event, writer_id, parent_id(store, event.parent))
-            if event.tool_call_id and writer_id == self._writer_id:
-                self._ids[event.key] = call_id
+            parent = parent_id(store, event.parent)
+            call_id = write_issue(store, event, writer_id, parent, self._repeats)
+            if writer_id == self._writer_id:
+                self._remember(event, call_id)
         else:
-            write_settlement(store, event, writer_id, self._ids.pop(event.key, None))
+            self._write_settlement(store, event, writer_id)
 
     def _merged(self, name: str) -> int:
         store = self._store

@@ -14,7 +14,8 @@ _NETWORK = frozenset(
     }
 )  # fmt: skip
 
-_MOUNT_TABLE = Path("/proc/self/mountinfo")
+_MOUNT_TABLE = Path("/etc/mtab")
+"""One mount a line: device, mount point, type (fstab(5))."""
 
 
 def network_mount(path: Path, table: Path = _MOUNT_TABLE) -> str | None:
@@ -26,12 +27,12 @@ def network_mount(path: Path, table: Path = _MOUNT_TABLE) -> str | None:
     real = os.path.realpath(path)
     best = ("", "")
     for line in lines:
-        left, _, right = line.partition(" - ")
-        fields, kind = left.split(), right.split()
-        if len(fields) < 5 or not kind:
+        fields = line.split()
+        if len(fields) < 3:
             continue
-        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m.group(1), 8)), fields[4])
+        # White space in a mount point stands as an octal escape.
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m.group(1), 8)), fields[1])
         inside = real == point or real.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best[0]):
-            best = (point, kind[0])
+            best = (point, fields[2])
     return f"{best[1]} on {best[0]}" if best[1] in _NETWORK else None

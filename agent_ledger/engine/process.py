@@ -47,9 +47,9 @@ def boot_id() -> str:
     return _read("/proc/sys/kernel/random/boot_id")
 
 
-def _pid_namespace() -> str:
+def _pid_namespace(pid: int) -> str:
     try:
-        return os.readlink("/proc/self/ns/pid")
+        return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
         return ""
 
@@ -62,7 +62,7 @@ def _machine() -> str:
 def identity() -> Identity:
     """The running process."""
     pid = os.getpid()
-    return Identity(pid, start_mark(pid), boot_id(), _pid_namespace(), _machine())
+    return Identity(pid, start_mark(pid), boot_id(), _pid_namespace(pid), _machine())
 
 
 def same_boot(writer: Writer) -> bool:

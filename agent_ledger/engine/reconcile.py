@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import notice, process
-from .history import Message, compaction_marker, delivered, results_in
+from .history import Message, compaction_marker, delivered, results_in, will_be_merged
 from .notice import Item
 from .queries import WRITERS_QUERY, writer_from_row
 from .records import CONFIRMED, GHOST_REPORTED, Writer, utc_seconds, utc_text
@@ -77,8 +77,8 @@ def reconcile(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]
     if not items:
         return ""
     cursor = store.connection.execute(
-        "INSERT INTO notice(session_id, turn_id, ts, writer_id) VALUES(?,?,?,?)",
-        (turn.session_id, turn.turn_id, turn.ts, turn.writer_id),
+        "INSERT INTO notice(session_id, turn_id, ts, writer_id, merged) VALUES(?,?,?,?,?)",
+        (turn.session_id, turn.turn_id, turn.ts, turn.writer_id, int(will_be_merged(turn.messages))),
     )
     notice_id = int(cursor.lastrowid or 0)
     store.connection.executemany(
@@ -95,15 +95,16 @@ def _marks(turn: Turn) -> str:
 def _judge_deliveries(store: Store, turn: Turn) -> None:
     """Notices of earlier turns: did they reach the model? Where nothing tells, they count as read."""
     rows = store.connection.execute(
-        f"SELECT id, writer_id FROM notice WHERE session_id IN ({_marks(turn)}) AND delivered IS NULL AND turn_id <> ?",
+        "SELECT id, writer_id, merged FROM notice"
+        f" WHERE session_id IN ({_marks(turn)}) AND delivered IS NULL AND turn_id <> ?",
         (*turn.conversation, turn.turn_id),
     ).fetchall()
-    for notice_id, writer_id in rows:
+    for notice_id, writer_id, merged in rows:
         seen = delivered(turn.messages, notice_id)
         if seen is None:
             # Another process gave it, and this is a first turn: that process ended before its turn was kept.
             first = bool(turn.messages) and not any(m.get("role") == "assistant" for m in turn.messages)
-            seen = not (first and writer_id != turn.writer_id)
+            seen = not merged and not (first and writer_id != turn.writer_id)
         store.connection.execute("UPDATE notice SET delivered=? WHERE id=?", (int(seen), notice_id))
 
 
@@ -226,7 +227,7 @@ def _repeat(store: Store, turn: Turn, first: int) -> Item | None:
     row = store.connection.execute(
         "SELECT f.ts, f.tool_name, f.args_json, count(l.id), max(l.status='CONFIRMED' OR l.status LIKE 'ERROR:timeout'"
         "  OR l.status IN ('PENDING','GHOST_REPORTED'))"
-        " FROM ledger f JOIN ledger l ON l.args_hash = f.args_hash AND (l.id = f.id OR l.repeat_of = f.id)"
+        " FROM ledger f JOIN ledger l ON l.id = f.id OR l.repeat_of = f.id"
         f" WHERE f.id = ? AND l.effect IS NOT 'none' AND l.session_id IN ({_marks(turn)})",
         (first, *turn.conversation),
     ).fetchone()

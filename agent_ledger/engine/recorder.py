@@ -30,6 +30,9 @@ REMEMBERED_RETURNS = 2_000
 _READ_ARGS = 2 * ARGS_LIMIT
 """Characters of one argument that are searched for secrets; what is stored is at most half of that."""
 
+GIVEN_UP = frozenset({"ERROR:timeout", "ERROR:cancelled"})
+"""Outcomes after which the tool itself may still be at work."""
+
 POST_LATE_S = 5.0
 """A post follows its tool's return at once; after this long it is not going to."""
 
@@ -57,6 +60,7 @@ class Recorder:
         self._compacted: dict[str, str] = {}
         self._scripts: dict[str, Key] = {}
         self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
+        self._given_up: OrderedDict[Key, None] = OrderedDict()
         self._nested_done: deque[tuple[str, str, bytes | None, str]] = deque(maxlen=REMEMBERED_RETURNS)
         self._signals: dict[str, list[int]] = {}
 
@@ -108,6 +112,7 @@ class Recorder:
                 conversation=chain,
                 repeats_since=now - settings.repeat_window_seconds,
                 compacted=self._compacted.get(chain[-1], ""),
+                late=(session_id, turn_id, tool_call_id) in self._given_up,
             )
         )
 
@@ -134,6 +139,10 @@ class Recorder:
         self._count(tool_name, 1)
         key = (session_id, turn_id, tool_call_id)
         self._returned.pop(key, None)
+        if tool_call_id and outcome.status in GIVEN_UP:
+            self._given_up[key] = None
+            if len(self._given_up) > REMEMBERED_RETURNS:
+                self._given_up.popitem(last=False)
         if tool_name == "execute_code":
             self._scripts.pop(task_id, None)
         if not tool_call_id and self._closed_already(tool_name, values, task_id, outcome):
@@ -163,6 +172,12 @@ class Recorder:
         status, error_type = (None, None) if error is None else ("error", type(error).__name__)
         outcome = self._outcome(tool_name, result, status, error_type, None)
         key = (session_id, turn_id, tool_call_id)
+        if key in self._given_up:
+            # The host stopped waiting, the tool went on: this is how it really ended. An error that is no Exception
+            # is the host's own way of abandoning a call that has not started.
+            if error is None or isinstance(error, Exception):
+                self._settle(tool_name, values, outcome, key, task_id, "", by="middleware")
+            return
         if tool_call_id:
             self._returned[key] = (tool_name, outcome, self._mono())
             if len(self._returned) > REMEMBERED_RETURNS:

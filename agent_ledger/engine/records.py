@@ -96,10 +96,10 @@ def state_of(call: Call, *, age_s: float | None, writer_dead: bool = False) -> s
     if call.status == GHOST_REPORTED:
         return "ghost"
     if call.status == PENDING:
-        if writer_dead:
-            return "overdue"
         if call.no_signal:
             return "pending"
+        if writer_dead:
+            return "overdue"
         return "overdue" if age_s is None or age_s > call.grace_s else "pending"
     if call.reported_ts is not None:
         return "revived"

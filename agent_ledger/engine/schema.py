@@ -60,7 +60,7 @@ _TABLES = (
     # What the agent was told, in which turn, and whether that turn is known to have reached the model.
     """CREATE TABLE IF NOT EXISTS notice(
         id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, turn_id TEXT NOT NULL, ts TEXT NOT NULL,
-        writer_id INTEGER, delivered INTEGER)""",
+        writer_id INTEGER, merged INTEGER, delivered INTEGER)""",
     """CREATE TABLE IF NOT EXISTS notice_item(
         notice_id INTEGER NOT NULL, ledger_id INTEGER NOT NULL, kind TEXT NOT NULL, amount INTEGER,
         PRIMARY KEY(ledger_id, kind, notice_id)) WITHOUT ROWID""",
@@ -76,8 +76,6 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status) WHERE status <> 'CONFIRMED'",
     # "What changed since N" is one range; it also serves as an index by time, since `changed` >= `ts`.
     "CREATE INDEX IF NOT EXISTS ledger_changed ON ledger(changed)",
-    # Has the very same call been issued before?
-    "CREATE INDEX IF NOT EXISTS ledger_same ON ledger(args_hash) WHERE args_hash IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
 )
 

@@ -34,11 +34,15 @@ CHECKPOINT_WRITES = 1000
 
 ISSUE_COLUMNS = (
     "ts", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_cut",
-    "args_redacted", "args_hash", "value_hashes", "status", "grace_s", "mono", "writer_id", "nested_in",
+    "args_redacted", "args_hash", "value_hashes", "status", "grace_s", "mono", "writer_id", "nested_in", "repeat_of",
 )  # fmt: skip
 
 _NEXT = "max(?, (SELECT coalesce(max(changed), 0) + 1 FROM ledger))"
 """The change counter: the clock in microseconds, but always above every value in the file."""
+
+_INSERT = (
+    f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, changed) VALUES({','.join('?' * len(ISSUE_COLUMNS))}, {_NEXT})"
+)
 
 _UNSETTLED = "status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
 
@@ -78,7 +82,6 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._insert: dict[int, str] = {}
 
     def _choose_journal(self, ledger: Path) -> tuple[str, str | None]:
         """WAL wherever it can work; on a network mount, or where SQLite refuses it, the plain rollback journal."""
@@ -147,38 +150,19 @@ class Store:
         )  # fmt: skip
         return int(cursor.lastrowid or 0)
 
-    def insert(
-        self,
-        row: Sequence[Any],
-        *,
-        conversation: Sequence[str],
-        repeats_since: str,
-        compacted: str,
-        now_us: int,
-    ) -> int:
-        """Add a call (values in the order of ISSUE_COLUMNS); its id.
+    def insert(self, row: Sequence[Any], *, now_us: int) -> int:
+        """Add a call (values in the order of ISSUE_COLUMNS); its id."""
+        return int(self.connection.execute(_INSERT, (*row, now_us)).lastrowid or 0)
 
-        An identical call of the same conversation is linked (`repeat_of`, always to the first of its kind) if it
-        was issued since `repeats_since`, or before the compaction at `compacted` ("" for none).
-        """
-        sql = self._insert.get(len(conversation)) or self._insert_sql(len(conversation))
-        return int(
-            self.connection.execute(sql, (*row, row[10], *conversation, repeats_since, compacted, now_us)).lastrowid
-            or 0
-        )
-
-    def _insert_sql(self, sessions: int) -> str:
-        values = ",".join("?" * len(ISSUE_COLUMNS))
-        repeat = (
-            "SELECT coalesce(repeat_of, id) FROM ledger WHERE args_hash = ?"
-            f" AND session_id IN ({','.join('?' * sessions)}) AND effect IS NOT 'none' AND (ts >= ? OR ts < ?)"
-            " ORDER BY id DESC LIMIT 1"
-        )
-        sql = (
-            f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, repeat_of, changed) VALUES({values}, ({repeat}), {_NEXT})"
-        )
-        self._insert[sessions] = sql
-        return sql
+    def hashes_of(self, sessions: Sequence[str], limit: int) -> list[tuple[Any, ...]]:
+        """The newest calls of a conversation that may have run: argument hash, first of its kind, time."""
+        marks = ",".join("?" * len(sessions))
+        return self.connection.execute(
+            "SELECT args_hash, coalesce(repeat_of, id), ts FROM ledger"
+            f" WHERE session_id IN ({marks}) AND args_hash IS NOT NULL AND effect IS NOT 'none'"
+            " ORDER BY id DESC LIMIT ?",
+            (*sessions, limit),
+        ).fetchall()
 
     def insert_settled(self, values: dict[str, Any], *, now_us: int) -> int:
         """Add a row that is settled already (values by column)."""
@@ -231,6 +215,16 @@ class Store:
             (outcome.status, ts, outcome.digest, outcome.effect, now_us, call_id, outcome.status),
         )
         return bool(cursor.rowcount)
+
+    def announce_late(self, key: tuple[str, str, str], values: dict[str, Any], *, now_us: int) -> None:
+        """Give the row of a call that was given up before it was announced its arguments (values by column)."""
+        names = "".join(f"{name}=?, " for name in values)
+        self.connection.execute(
+            f"UPDATE ledger SET {names}closed_by='post', effect='unknown', changed={_NEXT}"
+            " WHERE session_id=? AND turn_id=? AND tool_call_id=? AND closed_by='no-pre'"
+            f" AND id > (SELECT max(id) FROM ledger) - {LATE_ROWS}",
+            (*values.values(), now_us, *key),
+        )
 
     # -- finding the row of a settlement ---------------------------------------------------------------------------
 

@@ -163,20 +163,17 @@ def read_tool_names(connection: sqlite3.Connection, shape: Shape) -> list[str]:
 
 
 def read_repeats(connection: sqlite3.Connection, shape: Shape, call_id: int) -> list[int]:
-    """Ids of the other calls that are one chain of repeats with this one, in order; at most 1,000.
+    """Ids of the other calls that were issued with the same arguments, in order; at most 1,000.
 
-    A repeat has the same hash of its arguments as what it repeats, and the hash has an index.
+    Every repeat names the first of its kind. Looked for in the sessions of both, which the file has an index for.
     """
-    if not {"repeat_of", "args_hash"} <= shape.columns:
+    if not {"repeat_of", "session_id"} <= shape.columns:
         return []
     rows = connection.execute(
-        "SELECT id, repeat_of FROM ledger WHERE args_hash = (SELECT args_hash FROM ledger WHERE id = ?)"
-        " ORDER BY id DESC LIMIT 1000",
+        "SELECT l.id FROM ledger c, ledger l WHERE c.id = ? AND l.session_id IN"
+        " (c.session_id, (SELECT f.session_id FROM ledger f WHERE f.id = coalesce(c.repeat_of, c.id)))"
+        " AND (l.id = coalesce(c.repeat_of, c.id) OR l.repeat_of = coalesce(c.repeat_of, c.id)) AND l.id <> c.id"
+        " ORDER BY l.id DESC LIMIT 1000",
         (call_id,),
     ).fetchall()
-    linked, grown = {call_id}, True
-    while grown:
-        near = {key for pair in rows if linked & {*pair} for key in pair if key is not None}
-        grown = not near <= linked
-        linked |= near
-    return sorted(linked - {call_id})
+    return sorted(int(row[0]) for row in rows)
