@@ -189,7 +189,7 @@ def _overdue(row: tuple, known: dict[int, tuple[bool, bool]], now: float, mono_n
     ts, tool, grace, mono, writer, no_signal = row
     gone, same_boot = known.get(writer, (False, False))
     if gone or no_signal:
-        return gone
+        return not no_signal  # A tool that this host never confirms is never late, whatever became of its process.
     issued = _seconds(ts)
     if issued is None:
         return True
