@@ -21,6 +21,7 @@ from widgets.key_hints import KeyHints
 
 from . import call_story as story
 from .calls_model import CallsModel
+from .calls_words import health_notice
 from .feeds import Desk
 
 
@@ -61,6 +62,7 @@ class CallDetailsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="headline", markup=False)
+        yield Static("", id="notice", markup=False)
         with VerticalScroll(id="story"):
             with Vertical(id="left"):
                 yield Static("", id="remarks", markup=False)
@@ -85,7 +87,7 @@ class CallDetailsScreen(Screen[None]):
         for call in change.calls:
             if call.id == self._call_id:
                 self._call = call
-                self._paint()
+        self._paint()
         if change.reset:
             self._fetch()
 
@@ -96,13 +98,13 @@ class CallDetailsScreen(Screen[None]):
             call = await self._desk.ledger.call(self._call_id)
             self._call = call or self._call
             self._same = await self._desk.ledger.same_calls(self._call_id)
-        except (SourceError, sqlite3.Error) as error:
-            self._say("remarks", Text(f"The ledger cannot be read now: {error}"))
-            return
+        except (SourceError, sqlite3.Error):
+            return  # What is wrong with the source is in the notice already; the row stays as it was.
         self._paint()
 
     def _paint(self) -> None:
         call, model = self._call, self._model
+        self._say("notice", Text(health_notice(model.health)))
         if call is None:
             self._say("headline", Text(f"#{self._call_id} is no longer in the ledger"))
             return

@@ -85,10 +85,15 @@ def timeline(call: Call, model: CallsModel, zone: tzinfo | None) -> Text:
     # By time where it is known; the order above where it is not.
     known = [step for step in steps if step[0] is not None]
     steps = sorted(known, key=lambda step: step[0] or 0.0) + [step for step in steps if step[0] is None]
-    out, before = Text(), None
+    out, before, day = Text(), None, ""
     for at, glyph, text in steps:
+        moment = None if at is None else datetime.fromtimestamp(at, zone)
+        if moment is not None and (today := f"{moment:%Y-%m-%d}") != day:
+            out.append(f"{today}\n", "dim")
+            day = today
         since = "" if at is None or before is None else f"+{_between(at - before)}"
-        out.append(f"{glyph} ").append(f"{_moment(at, zone)}  ", "dim").append(text)
+        time = "time unknown" if moment is None else f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+        out.append(f"{glyph} ").append(f"{time}  ", "dim").append(text)
         out.append(f"  {since}\n" if since else "\n", "dim")
         before = at if at is not None else before
     if call.later_digest:
@@ -101,13 +106,6 @@ def timeline(call: Call, model: CallsModel, zone: tzinfo | None) -> Text:
 
 def _between(seconds: float) -> str:
     return took_text(max(0.0, seconds) * 1000)
-
-
-def _moment(at: float | None, zone: tzinfo | None) -> str:
-    if at is None:
-        return "time unknown           "
-    moment = datetime.fromtimestamp(at, zone)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
 def remark_lines(call: Call, model: CallsModel) -> Sequence[str]:

@@ -17,13 +17,14 @@ from textual.widgets import Static
 
 from agent_ledger.engine.queries import Filter
 from ledger_tui.sources.guard import SourceError
-from ledger_tui.sources.ledger import Health, LedgerChange
+from ledger_tui.sources.health import Health
+from ledger_tui.sources.ledger import LedgerChange
 from ledger_tui.sources.state import StateChange
 from widgets.call_panes import PANE_NAMES, SETTLED, CallPanes
 from widgets.call_table import CallTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
-from widgets.look import NO_SESSION, clock_text
+from widgets.look import NO_SESSION, clock_text, count_text
 from widgets.pane_tabs import PaneTabs
 from widgets.prompt_bar import PromptBar
 from widgets.session_list import ALL, SessionList, SessionRow
@@ -71,7 +72,6 @@ class CallsScreen(Screen[None]):
         self._line = ""
         self._typed = Filter()
         self._session: str | None = None
-        self._health = Health()
         self._state_health = Health()
         self._notice = ""
         self._changed_at: float | None = None
@@ -112,7 +112,6 @@ class CallsScreen(Screen[None]):
 
     def _ledger_changed(self, change: LedgerChange) -> None:
         news = self.model.apply(change)
-        self._health = change.health
         if change.calls:
             self._changed_at = change.at
             self._order_stale = True
@@ -179,8 +178,8 @@ class CallsScreen(Screen[None]):
     def _paint_titles(self) -> None:
         view = self.model.view
         settled = settled_count(self.model, self._session, filtered=self._typed != Filter())
-        counts = (str(len(view.pending)), str(len(view.ghosts)), settled)
-        empty = empty_texts(self.model, self._health, self._typed)
+        counts = (count_text(len(view.pending)), count_text(len(view.ghosts)), settled)
+        empty = empty_texts(self.model, self._typed)
         self._panes.say(counts, empty)
         self.query_one(PaneTabs).show(tuple(zip(PANE_NAMES, counts, strict=True)), self._panes.shown)
 
@@ -192,20 +191,20 @@ class CallsScreen(Screen[None]):
         now = self.model.now()
         clock = clock_text(self._changed_at, now, self._desk.zone) if self._changed_at is not None else ""
         numbers = totals(self.model.counts())
-        top.show(numbers, state=self._health.state, text=health_word(self._health), clock=clock)
+        top.show(numbers, state=self.model.health.state, text=health_word(self.model.health), clock=clock)
         self._paint_notice()
 
     def _paint_notice(self) -> None:
         """The line below the top: what is wrong with a source, else what narrows the view."""
         hidden = self._session if not self._sessions.display else None
         named = None if hidden is None else self._facts.name_of(hidden)
-        text = notice_text(self._health, self._state_health, filter_line=self._line, session=named)
+        text = notice_text(self.model.health, self._state_health, filter_line=self._line, session=named)
         notice = self.query_one("#notice", Static)
         if text != self._notice:
             self._notice = text
             notice.update(text)
             notice.set_class(bool(text), "-open")
-            notice.set_class(self._health.state not in {"ok", "missing"}, "-wrong")
+            notice.set_class(self.model.health.state not in {"ok", "missing"}, "-wrong")
 
     # Sessions
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import GHOST_REPORTED, STATES, Call, age_of, state_of
+from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals, Totals
 
 from .call_lists import SortedCalls, Window
@@ -72,6 +73,7 @@ class CallsModel:
         self._clock, self._mono = clock, mono
         self.view = View()
         self.totals = Totals()
+        self.health = Health()
         self.sessions: dict[str, Counts] = {}
         self.tools: set[str] = set()
         self.loaded = False
@@ -143,7 +145,7 @@ class CallsModel:
             self._catching_up = self.loaded = True
         writers_changed = change.dead_writers != self._dead
         self._dead, self._same_boot = change.dead_writers, change.same_boot_writers
-        self.totals = change.totals
+        self.totals, self.health = change.totals, change.health
         overdue: list[Call] = []
         ghosts: list[Call] = []
         for call in change.calls:

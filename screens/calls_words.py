@@ -10,7 +10,7 @@ from typing import Literal
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.health import Health
-from widgets.look import GLYPHS, HEALTH_WORDS, NO_SESSION, count_text
+from widgets.look import GLYPHS, HEALTH_GLYPHS, HEALTH_WORDS, NO_SESSION, count_text
 from widgets.top_line import Total
 
 from .calls_model import CallsModel, Counts, News
@@ -78,6 +78,13 @@ def health_word(health: Health) -> str:
     return f"{word} {count_text(health.spooled)} spooled" if health.spooled else word
 
 
+def health_notice(health: Health) -> str:
+    """The mark of a source that is not well, and why, for screens without a top line. Empty when all is well."""
+    return (
+        "" if health.state == "ok" else f"{HEALTH_GLYPHS.get(health.state, '?')} {health_word(health)}: {health.text}"
+    )
+
+
 def notice_text(health: Health, state_health: Health, *, filter_line: str, session: str | None) -> str:
     """The line below the top: what is wrong with a source, then what narrows the view. Mostly empty."""
     parts = [text for text in (health.text, state_health.text) if text]
@@ -104,11 +111,11 @@ def settled_count(model: CallsModel, session_id: str | None, *, filtered: bool) 
     return count_text(len(window)) + ("" if window.at_newest and window.at_oldest else "+")
 
 
-def empty_texts(model: CallsModel, health: Health, typed: Filter) -> tuple[str, str, str]:
+def empty_texts(model: CallsModel, typed: Filter) -> tuple[str, str, str]:
     """What stands in an empty pane: pending, ghosts, settled."""
     if not model.loaded:
         return "reading…", "", ""
-    if health.state == "missing":
+    if model.health.state == "missing":
         return "no ledger yet", "no ledger yet", "The first call that the plugin records will show here."
     if typed != Filter():
         return ("nothing fits the filter",) * 3

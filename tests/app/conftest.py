@@ -20,6 +20,7 @@ from agent_ledger.engine.paths import Paths
 from ledger_tui._compat import screen_lines
 from ledger_tui.app import LedgerApp, make_app, opened
 from screens.calls import CallsScreen
+from widgets.line_list import LineList
 
 from .ledgers import Clock, Ledger
 
@@ -78,6 +79,12 @@ class Run:
             "quiet workers",
         )
         await self.pilot.pause()
+        await self.until(self._drawn, "every list drawn")
+
+    def _drawn(self) -> bool:
+        """Does every list that is in view show what it last drew? Not so between a new size and the next frame."""
+        lists = [one for one in self.calls.query(LineList) if one.region]
+        return all(len(one._painted) == one.size.height and None not in one._painted for one in lists)
 
 
 class Start(Protocol):
