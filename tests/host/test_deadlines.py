@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
 from .conftest import MakeHome
@@ -17,12 +20,14 @@ def given_up(host: Host, make_home: MakeHome) -> HermesHome:
     """One process: a command or a batch that outlives its deadline, then a user who interrupts."""
     home = make_home("deadlines")
     home.add_plugin("slowdown")
-    home.configure(plugins=["slowdown"], extra="timeouts:\n  tools:\n    sequential_call: 2\n    concurrent_batch: 2\n")
+    home.configure(plugins=["slowdown"], extra="timeouts:\n  tools:\n    sequential_call: 3\n    concurrent_batch: 2\n")
     work, model = home.work, home.model
     for chat in ("END", "START"):
         slow = [("write_file", {"path": str(work / f"{chat}{n}.txt"), "content": f"SLOW-TO-{chat}"}) for n in range(2)]
         model.script(f"[{chat}]", Calls(slow))
-    model.script("[late]", call("terminal", command="sleep 4; echo late > late.txt"))
+    # The model answers the time-out only when the command is through: at a turn's end the host ends what still runs.
+    late = work / "late.txt"
+    model.script("[late]", call("terminal", command="sleep 5; echo late > late.txt"), lambda: _when_there(late))
     started = "touch started; sleep 30; echo never > never.txt"
     after = ("write_file", {"path": str(work / "after.txt"), "content": "x"})
     model.script("[stop]", Calls([("terminal", {"command": started}), after]))
@@ -36,6 +41,15 @@ def given_up(host: Host, make_home: MakeHome) -> HermesHome:
         environment={"HERMES_CONCURRENT_TOOL_TIMEOUT_S": "2"},
     )
     return home
+
+
+def _when_there(file: Path) -> str:
+    for _ in range(400):
+        if file.exists():
+            break
+        time.sleep(0.05)
+    time.sleep(1)
+    return "done"
 
 
 def test_a_batch_past_its_deadline_keeps_the_first_word_and_records_the_second(

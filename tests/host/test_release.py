@@ -98,24 +98,6 @@ def test_the_install_scan_calls_the_whole_tree_safe(newer: Host, home: HermesHom
     assert (verdict, [f for f in findings if f[0] in ("critical", "high")]) == ("safe", [])
 
 
-def test_the_host_installs_it_from_a_repository(newer: Host, make_home: MakeHome, tmp_path: Path) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
-    home = make_home("installed")
-    shutil.rmtree(home.home / "plugins")
-    repository = tmp_path / "repository"
-    shutil.copytree(ROOT / "agent_ledger", repository / "agent_ledger", ignore=NOT_RELEASED)
-    identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.org"]
-    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "release"]):
-        done = run_in(home, ["git", "-C", repository, *words])
-        assert done.returncode == 0, done.stderr
-    done = hermes(home, "plugins", "install", f"file://{repository}#agent_ledger", "--enable")
-    assert (home.home / "plugins" / "agent-ledger" / "plugin.yaml").exists(), done.stdout
-    home.model.script("[go]", call("terminal", command="echo installed"))
-    home.run({"do": "turn", "chat": "go", "text": "[go]"})
-    assert home.row("go")["status"] == "CONFIRMED"
-
-
 def test_it_loads_by_entry_point_and_drags_nothing_of_the_app_in(
     make_home: MakeHome, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
