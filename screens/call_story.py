@@ -78,7 +78,7 @@ def timeline(call: Call, model: CallsModel, zone: tzinfo | None) -> Text:
     if call.reported_ts is not None:
         steps.append((utc_seconds(call.reported_ts), GLYPHS["ghost"], "reported to the agent as lost"))
     if call.settled:
-        how = f"settled: {call.status}" + (f" after {took}" if took else "")
+        how = f"settled: {call.status}" + (f", took {took}" if took else "")
         steps.append((utc_seconds(call.settled_ts), GLYPHS[state], how))
     if call.later_status is not None:
         steps.append((utc_seconds(call.later_ts), "≠", f"contradicted: {call.later_status}"))

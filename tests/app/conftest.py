@@ -83,7 +83,7 @@ class Run:
 
     def _drawn(self) -> bool:
         """Does every list that is in view show what it last drew? Not so between a new size and the next frame."""
-        lists = [one for one in self.calls.query(LineList) if one.region]
+        lists = [one for one in self.app.screen.query(LineList) if one.region]
         return all(len(one._painted) == one.size.height and None not in one._painted for one in lists)
 
 

@@ -34,7 +34,7 @@ def test_a_timeline_goes_by_time_and_counts_between() -> None:
         "2026-05-30",
         "○ 11:59:50.000  issued",
         "◆ 11:59:55.000  reported to the agent as lost  +5.0s",
-        "↺ 11:59:58.000  settled: CONFIRMED after 8.0s  +3.0s",
+        "↺ 11:59:58.000  settled: CONFIRMED, took 8.0s  +3.0s",
         "≠ 11:59:59.000  contradicted: ERROR:x  +1.0s",
         "  gone",
     ]
