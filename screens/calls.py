@@ -264,6 +264,7 @@ class CallsScreen(Screen[None]):
         self.model.recount_sessions()
         try:
             self.model.take_session_totals(await self._desk.ledger.session_totals())
+            self.model.tools.update(await self._desk.ledger.tool_names())
         except (SourceError, sqlite3.Error):
             return
         self._order_stale = True
@@ -337,8 +338,13 @@ class CallsScreen(Screen[None]):
 
     @on(PromptBar.Answered)
     def _answered(self, event: PromptBar.Answered) -> None:
-        if event.purpose == "export":
+        if event.purpose == "export" and event.value.strip():
             self._export(event.value)
+            return
+        if event.purpose == "export":
+            # An emptied line is the way out that needs no Escape.
+            event.bar.close()
+            self._focus_pane()
             return
         try:
             self.filter_by(event.value)

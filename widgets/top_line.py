@@ -62,7 +62,8 @@ class TopLine(Widget):
 
     def show(self, totals: tuple[Total, ...], *, state: str, text: str, clock: str) -> None:
         """`totals` with the most important first; `state` and `text` of the source; when something last changed."""
-        health = (f"{HEALTH_GLYPHS.get(state, '?')} {text}", f"top--{state}")
+        style = f"top--{state}" if state in HEALTH_GLYPHS else "top--unreadable"
+        health = (f"{HEALTH_GLYPHS.get(state, '?')} {text}", style)
         if (totals, health, clock) != (self._totals, self._health, self._clock):
             self._totals, self._health, self._clock = totals, health, clock
             self.refresh()

@@ -346,6 +346,13 @@ async def test_what_is_in_view_is_exported(
     assert rows[0]["args"] == ("'=cmd|' /C calc'!A0" if kind == "csv" else "=cmd|' /C calc'!A0")
 
 
+async def test_an_emptied_export_line_closes_it(ledger: Ledger, start: Start) -> None:
+    async with start() as run:
+        await run.press("e", "ctrl+u", "enter")
+        assert not run.calls.query_one(PromptBar).is_open
+        assert focused(run) == "settled"
+
+
 async def test_an_export_never_overwrites(ledger: Ledger, start: Start, tmp_path: Path) -> None:
     taken = tmp_path / "a.json"
     taken.write_text("mine")
