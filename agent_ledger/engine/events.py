@@ -142,10 +142,10 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
     if found is None:
         return _write_unannounced(store, done, writer_id) if done.recordable else None
     call_id, tool_call_id, unsettled = found
-    if unsettled and store.settle(call_id, tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
-        if done.session_id:
-            store.fill_session(call_id, done.session_id, done.turn_id)
-    else:
+    if unsettled and done.session_id:
+        # Before it is settled: were this refused, the settlement would still find its row later.
+        store.fill_session(call_id, done.session_id, done.turn_id)
+    if not unsettled or not store.settle(call_id, tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
         store.contradict(call_id, done.outcome, ts=ts, now_us=now_us)
     return call_id
 

@@ -35,7 +35,7 @@ from .process import Identity, identity
 from .records import utc_text
 from .repeats import Repeats
 from .settings import SettingsFile
-from .spool import Spool, abandoned, files, read
+from .spool import Spool, abandoned, files, read, set_aside
 from .store import CHECKPOINT_WRITES, BusyError, Store
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,12 @@ _Open = tuple[int, bytes | None, tuple[str, ...]]
 """A pending call: its row, the hash of its arguments, its conversation."""
 
 _TROUBLE = (sqlite3.Error, OSError, BusyError)
+
+_UNUSABLE = (
+    KeyError, TypeError, ValueError, OverflowError, sqlite3.IntegrityError, sqlite3.ProgrammingError,
+    sqlite3.InterfaceError, sqlite3.DataError,
+)  # fmt: skip
+"""Errors that lie in a record itself; all others lie in the file or the disk and pass."""
 
 
 class Keeper:
@@ -92,6 +98,7 @@ class Keeper:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
+        self._starting = threading.Lock()
         self._writes = 0
         self.trouble = ""
         """Why the ledger cannot be written right now; empty when it can."""
@@ -107,6 +114,10 @@ class Keeper:
             return self._directly(lambda store: self._write(store, event))
         except _TROUBLE as error:
             self._note(error)
+        except Exception as error:
+            # Nothing the host may pass is known to end here; should it, the record is worth more than the reason.
+            log.exception("agent-ledger: a record was spooled for an unexpected reason")
+            self.trouble = f"{type(error).__name__}: {error}"
         self._spool_it(event)
         return None
 
@@ -163,10 +174,14 @@ class Keeper:
         try:
             if self._store is not store:
                 raise BusyError("the ledger is being opened anew")
+            if not store.is_in_place():
+                self._wake.set()
+                raise BusyError("the ledger was removed or replaced")
             store.enter(PATIENCE_S)
             try:
                 result = work(store)
             finally:
+                store.abandon()
                 store.leave()
         finally:
             self._lock.release()
@@ -218,9 +233,17 @@ class Keeper:
     # -- the background thread -------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._thread is None and not self._stop.is_set():
-            self._thread = threading.Thread(target=self._work, name="agent-ledger", daemon=True)
-            self._thread.start()
+        if self._thread is not None:
+            return
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                thread = threading.Thread(target=self._work, name="agent-ledger", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:  # No thread to be had, or the interpreter is ending.
+                    self.trouble = str(error)
+                    return
+                self._thread = thread
 
     def _work(self) -> None:
         pause = RETRY_S[0]
@@ -246,12 +269,12 @@ class Keeper:
         if self._store is None:
             self._open()
         assert self._store is not None
-        for path in self._foreign_files():
-            with abandoned(path) as ours:
-                if ours:
-                    self._merge_file(path)
         if self._spool.active:
             self._merge_own()
+        for path in self._foreign_files():
+            with abandoned(path) as descriptor:
+                if descriptor is not None:
+                    self._merge_file(path, descriptor)
         if self._writes >= CHECKPOINT_WRITES:
             self._checkpoint()
         self.trouble = ""
@@ -295,9 +318,9 @@ class Keeper:
         own = self._spool.own_file()
         return [path for path in files(self.paths) if path != own]
 
-    def _merge_file(self, path: Path) -> None:
+    def _merge_file(self, path: Path, descriptor: int) -> None:
         """Merge a spool whose writer is gone, and remove it."""
-        while self._merge_some(path):
+        while self._merge_some(path.name, lambda start: read(descriptor, start, MERGE_BATCH)):
             pass
         os.unlink(path)
         self._forget(path.name)
@@ -306,13 +329,15 @@ class Keeper:
         while True:
             path = self._spool.own_file()
             if path is not None:
-                while self._merge_some(path):
+                while self._merge_some(path.name, lambda start: self._spool.read_own(start, MERGE_BATCH)):
                     pass
             batch = self._spool.take_memory(MERGE_BATCH)
             if batch:
-                self._merge(batch, None, 0)
+                self._merge(batch)
                 self._spool.drop_memory(len(batch))
             if self._finish(path):
+                return
+            if self._stop.is_set():
                 return
 
     def _finish(self, path: Path | None) -> bool:
@@ -324,50 +349,55 @@ class Keeper:
             self._forget(path.name)
         return True
 
-    def _merge_some(self, path: Path) -> bool:
-        start = self._merged(path.name)
-        records, after = read(path, start, MERGE_BATCH)
-        if records:
-            self._merge(records, path.name, after)
-        return bool(records)
-
-    def _merge(self, records: list[dict[str, Any]], name: str | None, after: int) -> None:
+    def _merge_some(self, name: str, read_from: Callable[[int], tuple[list[dict[str, Any]], int]]) -> bool:
+        """Merge the next records of a file; how far that is gets written with them. False when none are left."""
         store = self._store
         assert store is not None
         with self._lock, store.turn(0.5), store.transaction():
-            writer_id, boot = self._writer_id, self.who.boot_id
-            if name is not None:
-                writer_id, boot = store.spool_writer(name) or (writer_id, boot)
+            start = store.merged_size(name)
+            records, after = read_from(start)
+            writer = store.spool_writer(name) or (self._writer_id, self.who.boot_id)
             for record in records:
+                writer = self._merge_record(store, record, writer)
+            if after > start:
+                store.remember_merged(name, after, writer[0], utc_text(self._clock()))
+        return after > start
+
+    def _merge(self, records: list[dict[str, Any]]) -> None:
+        store = self._store
+        assert store is not None
+        with self._lock, store.turn(0.5), store.transaction():
+            for record in records:
+                self._merge_record(store, record, (self._writer_id, self.who.boot_id))
+
+    def _merge_record(self, store: Store, record: dict[str, Any], writer: tuple[int, str]) -> tuple[int, str]:
+        """Write one record in the name of its writer (row id, boot id); the writer of the records behind it.
+
+        A record that no ledger can take is set aside, so that it does not keep the others out.
+        """
+        try:
+            with store.part():
                 if record.get("kind") == "writer":
                     who = Identity(*(record[n] for n in ("pid", "started", "boot_id", "pid_namespace", "machine")))
-                    writer_id = store.add_writer(who, {}, str(record.get("opened_ts", "")))
-                    boot = who.boot_id
-                    continue
-                self._merge_event(store, record, writer_id, boot)
-            if name is not None:
-                store.remember_merged(name, after, writer_id, utc_text(self._clock()))
+                    return store.add_writer(who, {}, str(record.get("opened_ts", ""))), who.boot_id
+                self._merge_event(store, record, *writer)
+        except _UNUSABLE as error:
+            log.warning("agent-ledger: a spooled record cannot be merged (%s) and was set aside", error)
+            set_aside(self.paths, record)
+        return writer
 
     def _merge_event(self, store: Store, record: dict[str, Any], writer_id: int, boot: str) -> None:
-        try:
-            event = from_record(record)
-        except (KeyError, TypeError, ValueError) as error:
-            log.warning("agent-ledger: a spooled record cannot be read (%s) and was left out", error)
-            return
+        event = from_record(record)
         if boot != self.who.boot_id:
             event = from_other_boot(event)
-        if isinstance(event, Issue):
-            if event.late:
-                write_late(store, event)
-                return
-            if announced_before(store, event) is not None:
-                return
-            parent = parent_id(store, event.parent)
-            call_id = write_issue(store, event, writer_id, parent, self._repeats)
+        if isinstance(event, Settlement):
+            self._write_settlement(store, event, writer_id)
+        elif event.late:
+            write_late(store, event)
+        elif announced_before(store, event) is None:
+            call_id = write_issue(store, event, writer_id, parent_id(store, event.parent), self._repeats)
             if writer_id == self._writer_id:
                 self._remember(event, call_id)
-        else:
-            self._write_settlement(store, event, writer_id)
 
     def _merged(self, name: str) -> int:
         store = self._store

@@ -280,7 +280,7 @@ class Recorder:
     ) -> int | None:
         # With a call id the row is found without its arguments; they only matter where no row exists.
         stored, args_hash = "{}", None
-        if args and not (key[2] and self.keeper.is_open(key)):
+        if not key[2] or (args and not self.keeper.is_open(key)):
             stored, _, _, args_hash, _ = self._arguments(tool_name, args, self._settings.get(self._mono()).redact)
         return self.keeper.keep(
             Settlement(

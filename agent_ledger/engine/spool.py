@@ -58,7 +58,7 @@ def waiting(paths: Paths, merged: Mapping[str, int]) -> SpoolState:
     reason = ""
     for path in files(paths):
         for _, record in _lines(path, merged.get(path.name, 0)):
-            if record.get("kind") == "writer":
+            if record.get("kind") in ("writer", "unreadable"):
                 continue
             records += 1
             at = record.get("at")
@@ -71,21 +71,33 @@ def waiting(paths: Paths, merged: Mapping[str, int]) -> SpoolState:
 
 
 def _lines(path: Path, start: int) -> Iterator[tuple[int, Record]]:
-    """(offset behind the line, record) for each whole line from `start` on; a torn or strange line is passed over."""
+    """(offset behind the line, record) for each whole line from `start` on. An unreadable file has none."""
     try:
-        with os.fdopen(private_file(path, os.O_RDONLY), "rb") as stream:
-            stream.seek(start)
-            offset = start
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    return
-                offset += len(line)
-                with contextlib.suppress(ValueError):
-                    record = json.loads(line)
-                    if isinstance(record, dict):
-                        yield offset, record
+        descriptor = private_file(path, os.O_RDONLY)
     except OSError:
         return
+    try:
+        yield from _records(descriptor, start)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def _records(descriptor: int, start: int) -> Iterator[tuple[int, Record]]:
+    """Whole lines only: a torn one at the end is not there yet. A line that is no record comes as an empty one."""
+    with os.fdopen(os.dup(descriptor), "rb") as stream:
+        stream.seek(start)
+        offset = start
+        for line in stream:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            yield offset, record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:200])}
 
 
 class Spool:
@@ -157,6 +169,11 @@ class Spool:
     def own_file(self) -> Path | None:
         return self._path
 
+    def read_own(self, start: int, limit: int) -> tuple[list[Record], int]:
+        """As `read`, of this process's file: through its descriptor, since somebody may have removed the name."""
+        with self._lock:
+            return read(self._descriptor, start, limit) if self._descriptor is not None else ([], start)
+
     def take_memory(self, limit: int) -> list[Record]:
         """The oldest records that are only in memory; `drop_memory` forgets them once they are merged."""
         with self._lock:
@@ -188,34 +205,44 @@ def _line(record: Record) -> bytes:
 
 
 @contextlib.contextmanager
-def abandoned(path: Path) -> Iterator[bool]:
-    """True while we hold a spool file whose writer is gone; False when it lives or cannot be told."""
+def abandoned(path: Path) -> Iterator[int | None]:
+    """The open spool file while we hold it, if its writer is gone; None when it lives or cannot be told."""
     try:
         descriptor = private_file(path, os.O_RDWR)
     except OSError:
-        yield False
+        yield None
         return
     try:
         if fcntl is None:
-            yield False
+            yield None
             return
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            yield False
+            yield None
             return
-        yield True
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
-def read(path: Path, start: int, limit: int) -> tuple[list[Record], int]:
-    """At most `limit` whole records from byte `start`, and the offset behind the last."""
+def read(descriptor: int, start: int, limit: int) -> tuple[list[Record], int]:
+    """At most `limit` records of an open spool file from byte `start`, and the offset behind them. Raises OSError."""
     records: list[Record] = []
     offset = start
-    for after, record in _lines(path, start):
+    for after, record in _records(descriptor, start):
         records.append(record)
         offset = after
         if len(records) >= limit:
             break
     return records, offset
+
+
+def set_aside(paths: Paths, record: Record) -> None:
+    """Keep a record that cannot be merged where a person can look at it. Raises OSError."""
+    private_folder(paths.spool)
+    descriptor = private_file(paths.spool / "unreadable.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        os.write(descriptor, _line(record))
+    finally:
+        os.close(descriptor)

@@ -115,15 +115,33 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
+        """A block that is written as a whole or not at all."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.connection.execute("COMMIT")  # Outside WAL mode a reader can refuse it.
         except BaseException:
-            # A full disk makes SQLite roll back by itself; then there is nothing left to roll back.
+            self.abandon()
+            raise
+
+    @contextlib.contextmanager
+    def part(self) -> Iterator[None]:
+        """A part of a transaction that may fail alone."""
+        self.connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self.connection.execute("ROLLBACK TO part")
+                self.connection.execute("RELEASE part")
+            raise
+        self.connection.execute("RELEASE part")
+
+    def abandon(self) -> None:
+        """Leave no transaction open. A full disk makes SQLite roll back by itself; then there is nothing to do."""
+        if self.connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
 
     def close(self) -> None:
         self.connection.close()
