@@ -31,6 +31,7 @@ class Filter:
     """Which calls. Every field narrows; None asks for nothing."""
 
     session_id: str | None = None
+    """The empty text asks for the calls that name no session."""
     tool_name: str | None = None
     states: frozenset[str] | None = None
     """Of `STATES`. Pending and overdue differ by the clock, not in the file: both select PENDING rows."""
@@ -93,8 +94,11 @@ def _column(name: str, have: frozenset[str]) -> str:
 
 
 def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
-    if wanted.session_id is not None:
-        clause("session_id = ?" if "session_id" in have else "? IS NULL", wanted.session_id)
+    if wanted.session_id and "session_id" in have:
+        clause("session_id = ?", wanted.session_id)
+    elif wanted.session_id is not None:
+        nameless = "(session_id = '' OR session_id IS NULL)" if "session_id" in have else "1"
+        clause("0" if wanted.session_id else nameless)
     if wanted.tool_name is not None:
         clause("tool_name = ?", wanted.tool_name)
     if wanted.states is not None and wanted.states != frozenset(STATES):
