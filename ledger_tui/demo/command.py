@@ -1,0 +1,155 @@
+"""`demo`: a home, a simulated host in a process beside us, and the app open on both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import ledger_tui
+from agent_ledger.engine.inert import inert
+from agent_ledger.engine.paths import Paths
+from ledger_tui.commands.errors import DONE, CommandError, unreadable, usage
+from ledger_tui.commands.output import say
+from ledger_tui.demo.home import MARKER, made
+from ledger_tui.demo.process import READY, Plan, command
+from ledger_tui.demo.scenarios import DEFAULT, SCENARIOS
+
+LABEL = "simulation"
+"""Stands beside every screen's name."""
+
+ENDS_S = 5.0
+"""How long the simulated host may take to end before it is killed."""
+
+
+def run(
+    *,
+    scenario: str | None,
+    home: Path | None,
+    seed: int,
+    speed: float,
+    headless: bool,
+    duration: float | None,
+) -> int:
+    """Play a scenario; returns the exit code. `duration` is in seconds, `speed` a factor; both above zero.
+
+    Raises CommandError.
+    """
+    name = DEFAULT if scenario is None else scenario
+    if name not in SCENARIOS:
+        raise usage(f"There is no scenario {name!r}; there are: {', '.join(sorted(SCENARIOS))}.")
+    if not headless and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise usage("The app needs a terminal, and this is none; to make the home only, add --headless.")
+    throwaway = home is None and not headless
+    folder = Path(os.path.abspath(home)) if home else Path(tempfile.mkdtemp(prefix="ledger-tui-demo-"))
+    plan = Plan(
+        home=str(folder),
+        scenario=name,
+        seed=seed,
+        speed=speed,
+        opened_at=time.time(),
+        live_s=(duration or 0.0) if headless else None,
+        throwaway=throwaway,
+    )
+    try:
+        with made(folder, scenario=name, seed=seed), _host(plan) as host:
+            if headless:
+                host.wait()
+            else:
+                _app(folder, duration)
+    finally:
+        if throwaway:
+            shutil.rmtree(folder, ignore_errors=True)
+    if not throwaway:
+        _tell(folder)
+    return DONE
+
+
+def _tell(folder: Path) -> None:
+    say(f"The simulated home is {inert(str(folder))} (see {MARKER} in it).")
+    say(f"Next: ledger-tui --hermes-home {inert(_quoted(str(folder)))}")
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+@contextlib.contextmanager
+def _host(plan: Plan) -> Iterator[subprocess.Popen[str]]:
+    """The simulated host with its history written. It is gone when this is left, however it is left.
+
+    Raises CommandError (3) with its own last words where it does not come that far, or ends in an error.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
+        host = subprocess.Popen(
+            command(plan),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+            encoding="utf-8",
+            env=_environment(plan.home),
+            # Ctrl-C in the terminal is for the app; the host ends when its standard input does.
+            start_new_session=True,
+        )
+        try:
+            assert host.stdout is not None
+            if host.stdout.readline().strip() != READY:
+                host.wait()
+                raise _failure(words)
+            yield host
+        finally:
+            code = _end(host)
+        if code:
+            raise _failure(words)
+
+
+def _environment(home: str) -> dict[str, str]:
+    """The host finds its home and our packages, from wherever it is started."""
+    root = str(Path(ledger_tui.__file__).resolve().parents[1])
+    path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+    return {**os.environ, "HERMES_HOME": home, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _end(host: subprocess.Popen[str]) -> int:
+    assert host.stdin is not None
+    assert host.stdout is not None
+    with contextlib.suppress(OSError):
+        host.stdin.close()
+    try:
+        return host.wait(ENDS_S)
+    except subprocess.TimeoutExpired:
+        host.kill()
+        host.wait()
+        return 0
+    finally:
+        host.stdout.close()
+
+
+def _failure(words: IO[str]) -> CommandError:
+    words.seek(0)
+    last = next((line for line in reversed(words.read().splitlines()) if line.strip()), "it said nothing")
+    return unreadable(f"The simulated host ended early ({inert(last.strip())}).")
+
+
+def _app(folder: Path, duration: float | None) -> None:
+    from ledger_tui.app import make_app, opened
+
+    async def shown() -> None:
+        app = make_app(Paths(folder), label=LABEL)
+        if duration is not None:
+            asyncio.get_running_loop().call_later(duration, app.exit)
+        async with opened(app):
+            await app.run_async()
+
+    asyncio.run(shown())
