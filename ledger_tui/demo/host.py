@@ -174,6 +174,7 @@ class Host:
     def _report(self, session: _Session | None, call: Call, args: dict[str, Any], ids: Ids, ending: Ending) -> Beat:
         """The tool's end reaches the host; without a session only the plugin hears of it."""
         text = result_text(call.result if ending.result is None else ending.result)
+        took = int(1000 * (ending.after or call.takes / self.speed)) if call.runs else 0
 
         def beat(_: float) -> None:
             if call.runs and not ending.after and ending.status in ("ok", "error"):
@@ -181,7 +182,6 @@ class Host:
             if session is not None:
                 message = {"role": "tool", "name": call.tool, "tool_call_id": ids["tool_call_id"], "content": text}
                 self._say(session, message)
-            took = int(1000 * (ending.after or call.takes)) if call.runs else 0
             self.hooks.report(call.tool, args, text, ids, ending.status, ending.error_type, took)
 
         return beat

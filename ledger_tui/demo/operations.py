@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ledger_tui.demo.making import cancelled, exits, failed, lost, mcp, patch, read, refused, shell, unheard, write
+from ledger_tui.demo.making import cancelled, exits, failed, heard_late, lost, mcp, patch, read, refused, shell, write
 from ledger_tui.demo.story import Call, Chat, Ending, Turn
 
 MIN, HOUR = 60.0, 3600.0
@@ -82,8 +82,9 @@ OPS = Chat(
                     "PermissionError",
                     {"error": "role 'agent' may not move sensors"},
                 ),
-                unheard(
-                    mcp("pager__create_incident", {"title": "night-ferry sensor", "severity": 3}, {"id": "inc-90"})
+                heard_late(
+                    mcp("pager__create_incident", {"title": "night-ferry sensor", "severity": 3}, {"id": "inc-90"}),
+                    after=42.3 * MIN,  # While somebody watches.
                 ),
             ),
             "I may not move that sensor. I have opened an incident.",
