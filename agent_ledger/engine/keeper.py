@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,11 +43,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-PATIENCE_S = 0.02
-"""Longest wait for a lock inside a hook; a hook may meet two locks, and the spool afterwards."""
-
-OPEN_PATIENCE_S = 0.035
-"""Longest wait of the first hook for the ledger to be opened."""
+PATIENCE_S = 0.04
+"""Longest wait of a hook for the ledger: to be opened, for its threads, for other processes. Then it spools."""
 
 RETRY_S = (0.1, 2.0)
 """First and longest pause between two tries to merge while something is spooled; each is twice the one before."""
@@ -59,6 +57,8 @@ REMEMBERED = 20_000
 
 _Open = tuple[int, bytes | None, tuple[str, ...]]
 """A pending call: its row, the hash of its arguments, its conversation."""
+
+_Ids = OrderedDict[Key, _Open]
 
 _TROUBLE = (sqlite3.Error, OSError, BusyError)
 
@@ -92,7 +92,7 @@ class Keeper:
         self._store: Store | None = None
         self._writer_id = 0
         self._spool = Spool(paths, writer_record(self.who, self._opened_ts))
-        self._ids: OrderedDict[Key, _Open] = OrderedDict()
+        self._ids: _Ids = OrderedDict()
         self._repeats = Repeats()
         self._opened = threading.Event()
         self._wake = threading.Event()
@@ -100,6 +100,7 @@ class Keeper:
         self._stop = threading.Event()
         self._starting = threading.Lock()
         self._writes = 0
+        self._warned = False
         self.trouble = ""
         """Why the ledger cannot be written right now; empty when it can."""
 
@@ -161,15 +162,16 @@ class Keeper:
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def _directly(self, work: Callable[[Store], T]) -> T:
+        begun = self._mono()
         store = self._store
         if store is None:
             self._start()
             self._wake.set()
-            self._opened.wait(OPEN_PATIENCE_S)
+            self._opened.wait(PATIENCE_S)
             store = self._store
             if store is None:
                 raise BusyError(self.trouble or "the ledger is not open yet")
-        if not self._lock.acquire(timeout=PATIENCE_S):
+        if not self._lock.acquire(timeout=max(0.0, PATIENCE_S + begun - self._mono())):
             raise BusyError("another call is being written")
         try:
             if self._store is not store:
@@ -177,7 +179,7 @@ class Keeper:
             if not store.is_in_place():
                 self._wake.set()
                 raise BusyError("the ledger was removed or replaced")
-            store.enter(PATIENCE_S)
+            store.enter(max(0.0, PATIENCE_S + begun - self._mono()))
             try:
                 result = work(store)
             finally:
@@ -192,31 +194,29 @@ class Keeper:
 
     def _write(self, store: Store, event: Event) -> int | None:
         if isinstance(event, Issue):
-            return self._write_issue(store, event)
-        return self._write_settlement(store, event, self._writer_id)
+            return self._write_issue(store, event, self._writer_id, self._ids)
+        return self._write_settlement(store, event, self._writer_id, self._ids)
 
-    def _write_issue(self, store: Store, issue: Issue) -> int | None:
+    def _write_issue(self, store: Store, issue: Issue, writer_id: int, known: _Ids) -> int | None:
         if issue.late:
             write_late(store, issue)
             return None
-        if issue.key in self._ids and (found := announced_before(store, issue)) is not None:
+        if issue.key in known and (found := announced_before(store, issue)) is not None:
             return found
-        parent = self._ids.get(issue.parent) if issue.parent else None
-        call_id = write_issue(store, issue, self._writer_id, parent[0] if parent else None, self._repeats)
-        self._remember(issue, call_id)
+        parent = known.get(issue.parent) if issue.parent else None
+        nested_in = parent[0] if parent else parent_id(store, issue.parent)
+        call_id = write_issue(store, issue, writer_id, nested_in, self._repeats)
+        if issue.tool_call_id:
+            known[issue.key] = (call_id, issue.args_hash, issue.conversation)
+            if len(known) > REMEMBERED:
+                known.popitem(last=False)
         return call_id
 
-    def _remember(self, issue: Issue, call_id: int) -> None:
-        if issue.tool_call_id:
-            self._ids[issue.key] = (call_id, issue.args_hash, issue.conversation)
-            if len(self._ids) > REMEMBERED:
-                self._ids.popitem(last=False)
-
-    def _write_settlement(self, store: Store, done: Settlement, writer_id: int) -> int | None:
-        known = self._ids.pop(done.key, None)
-        call_id = write_settlement(store, done, writer_id, known[0] if known else None)
-        if known is not None and done.outcome.effect == "none":
-            self._repeats.never_ran(known[2], known[1], known[0])
+    def _write_settlement(self, store: Store, done: Settlement, writer_id: int, known: _Ids) -> int | None:
+        pending = known.pop(done.key, None)
+        call_id = write_settlement(store, done, writer_id, pending[0] if pending else None)
+        if pending is not None and done.outcome.effect == "none":
+            self._repeats.never_ran(pending[2], pending[1], pending[0])
         return call_id
 
     def _spool_it(self, event: Event) -> None:
@@ -280,15 +280,19 @@ class Keeper:
         self.trouble = ""
 
     def _open(self) -> None:
+        about = self._about()
         store = Store(self.paths, durability=self._settings.get(self._mono()).durability)
         try:
             with store.turn(0.5):
-                self._writer_id = store.add_writer(self.who, self._about(), self._opened_ts)
+                self._writer_id = store.add_writer(self.who, about, self._opened_ts)
+            store.settle_in()
         except BaseException:
             store.close()
             raise
-        if store.mount:
-            log.warning("agent-ledger: the ledger lies on %s, so it is written without a write-ahead log", store.mount)
+        if store.journal_mode != "wal" and not self._warned:
+            self._warned = True
+            why = f"it lies on {store.mount}" if store.mount else "SQLite refuses one here"
+            log.warning("agent-ledger: %s is written without a write-ahead log: %s", self.paths.ledger, why)
         with self._lock:
             self._store = store
             self._ids.clear()
@@ -303,7 +307,10 @@ class Keeper:
         with self._lock:
             self._store = None
             self._opened.clear()
-        store.close()
+        with store.turn(0.5):
+            store.rescue()
+            store.close()
+            store.leave_no_log()
 
     def _checkpoint(self) -> None:
         store = self._store
@@ -315,42 +322,43 @@ class Keeper:
     # -- merging ---------------------------------------------------------------------------------------------------
 
     def _foreign_files(self) -> list[Path]:
-        own = self._spool.own_file()
-        return [path for path in files(self.paths) if path != own]
+        own = self._spool.own_files()
+        return [path for path in files(self.paths) if path not in own]
 
     def _merge_file(self, path: Path, descriptor: int) -> None:
         """Merge a spool whose writer is gone, and remove it."""
-        while self._merge_some(path.name, lambda start: read(descriptor, start, MERGE_BATCH)):
+        known: _Ids = OrderedDict()
+        while self._merge_some(path.name, lambda start: read(descriptor, start, MERGE_BATCH), known):
             pass
         os.unlink(path)
         self._forget(path.name)
 
     def _merge_own(self) -> None:
-        while True:
-            path = self._spool.own_file()
-            if path is not None:
-                while self._merge_some(path.name, lambda start: self._spool.read_own(start, MERGE_BATCH)):
+        while not self._stop.is_set():
+            paths = self._spool.own_files()
+            for path in paths:
+                while self._merge_some(path.name, partial(self._spool.read_own, path, limit=MERGE_BATCH), self._ids):
                     pass
             batch = self._spool.take_memory(MERGE_BATCH)
             if batch:
                 self._merge(batch)
                 self._spool.drop_memory(len(batch))
-            if self._finish(path):
-                return
-            if self._stop.is_set():
+            if self._finish(paths):
                 return
 
-    def _finish(self, path: Path | None) -> bool:
+    def _finish(self, paths: list[Path]) -> bool:
         with self._lock:
-            merged = self._merged(path.name) if path else 0
-            if not self._spool.finish(merged):
+            if not self._spool.finish({path: self._merged(path.name) for path in paths}):
                 return False
-        if path is not None:
+        for path in paths:
             self._forget(path.name)
         return True
 
-    def _merge_some(self, name: str, read_from: Callable[[int], tuple[list[dict[str, Any]], int]]) -> bool:
-        """Merge the next records of a file; how far that is gets written with them. False when none are left."""
+    def _merge_some(self, name: str, read_from: Callable[[int], tuple[list[dict[str, Any]], int]], known: _Ids) -> bool:
+        """Merge the next records of a file; how far that is gets written with them. False when none are left.
+
+        `known` holds the calls of this file that are pending, so that nothing has to be searched for.
+        """
         store = self._store
         assert store is not None
         with self._lock, store.turn(0.5), store.transaction():
@@ -358,7 +366,7 @@ class Keeper:
             records, after = read_from(start)
             writer = store.spool_writer(name) or (self._writer_id, self.who.boot_id)
             for record in records:
-                writer = self._merge_record(store, record, writer)
+                writer = self._merge_record(store, record, writer, known)
             if after > start:
                 store.remember_merged(name, after, writer[0], utc_text(self._clock()))
         return after > start
@@ -368,9 +376,11 @@ class Keeper:
         assert store is not None
         with self._lock, store.turn(0.5), store.transaction():
             for record in records:
-                self._merge_record(store, record, (self._writer_id, self.who.boot_id))
+                self._merge_record(store, record, (self._writer_id, self.who.boot_id), self._ids)
 
-    def _merge_record(self, store: Store, record: dict[str, Any], writer: tuple[int, str]) -> tuple[int, str]:
+    def _merge_record(
+        self, store: Store, record: dict[str, Any], writer: tuple[int, str], known: _Ids
+    ) -> tuple[int, str]:
         """Write one record in the name of its writer (row id, boot id); the writer of the records behind it.
 
         A record that no ledger can take is set aside, so that it does not keep the others out.
@@ -380,24 +390,20 @@ class Keeper:
                 if record.get("kind") == "writer":
                     who = Identity(*(record[n] for n in ("pid", "started", "boot_id", "pid_namespace", "machine")))
                     return store.add_writer(who, {}, str(record.get("opened_ts", ""))), who.boot_id
-                self._merge_event(store, record, *writer)
+                self._merge_event(store, record, *writer, known)
         except _UNUSABLE as error:
             log.warning("agent-ledger: a spooled record cannot be merged (%s) and was set aside", error)
             set_aside(self.paths, record)
         return writer
 
-    def _merge_event(self, store: Store, record: dict[str, Any], writer_id: int, boot: str) -> None:
+    def _merge_event(self, store: Store, record: dict[str, Any], writer_id: int, boot: str, known: _Ids) -> None:
         event = from_record(record)
         if boot != self.who.boot_id:
             event = from_other_boot(event)
         if isinstance(event, Settlement):
-            self._write_settlement(store, event, writer_id)
-        elif event.late:
-            write_late(store, event)
-        elif announced_before(store, event) is None:
-            call_id = write_issue(store, event, writer_id, parent_id(store, event.parent), self._repeats)
-            if writer_id == self._writer_id:
-                self._remember(event, call_id)
+            self._write_settlement(store, event, writer_id, known)
+        else:
+            self._write_issue(store, event, writer_id, known)
 
     def _merged(self, name: str) -> int:
         store = self._store

@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import threading
+import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -100,19 +101,33 @@ def _records(descriptor: int, start: int) -> Iterator[tuple[int, Record]]:
             yield offset, record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:200])}
 
 
+_alive: weakref.WeakSet[Spool] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A child must not keep its parent's spool: the lock on it would outlive the parent."""
+    for spool in list(_alive):
+        spool.let_go()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class Spool:
-    """This process's own spool of one home. Threads may append at any time."""
+    """This process's own spool of one home: a file there, one elsewhere once that is full, then memory. In order."""
 
     def __init__(self, paths: Paths, writer: Record) -> None:
         self._paths = paths
         self._writer = writer
         self._lock = threading.Lock()
-        self._descriptor: int | None = None
-        self._path: Path | None = None
+        self._folders = [paths.spool, paths.spool_elsewhere]
+        self._files: list[tuple[Path, int]] = []
         self._memory: deque[Record] = deque()
         self.lost = 0
         self.active = False
         """True from the first append until everything was merged; while it is, order demands to go on spooling."""
+        _alive.add(self)
 
     def append(self, record: Record) -> None:
         """Keep a record: in a file of the home, else in one under the temporary folder, else in memory."""
@@ -126,53 +141,51 @@ class Spool:
                 self.lost += 1
 
     def _to_file(self, record: Record) -> bool:
-        if self._descriptor is None and not self._open():
-            return False
-        assert self._descriptor is not None
-        line = _line(record)
-        try:
-            before = os.lseek(self._descriptor, 0, os.SEEK_END)
-            written = os.write(self._descriptor, line)
-            if written == len(line):
-                return True
-            # A full disk takes a part of a line: take it back, so that the next line starts clean.
-            os.ftruncate(self._descriptor, before)
-        except OSError:
-            return False
-        return False
-
-    def _open(self) -> bool:
-        name = f"{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}"
-        for folder in (self._paths.spool, self._paths.spool_elsewhere):
-            try:
-                if folder == self._paths.spool:
-                    private_folder(self._paths.data)
-                private_folder(folder)
-                descriptor = private_file(folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
-            except OSError:
-                continue
-            line = _line(self._writer)
-            try:
-                if fcntl is not None:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.write(descriptor, line) != len(line):
-                    raise OSError("short write")
-            except OSError:
-                os.close(descriptor)
-                with contextlib.suppress(OSError):
-                    os.unlink(folder / name)
-                continue
-            self._descriptor, self._path = descriptor, folder / name
+        if self._files and _append(self._files[-1][1], record):
             return True
+        # The last file takes no more (or there is none yet): the next folder, and never back, to keep the order.
+        while self._folders:
+            opened = self._open(self._folders.pop(0))
+            if opened is not None:
+                self._files.append(opened)
+                if _append(opened[1], record):
+                    return True
         return False
 
-    def own_file(self) -> Path | None:
-        return self._path
+    def _open(self, folder: Path) -> tuple[Path, int] | None:
+        path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}"
+        try:
+            if folder == self._paths.spool:
+                private_folder(self._paths.data)
+            private_folder(folder)
+            descriptor = private_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        except OSError:
+            return None
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Somebody may have taken the new file for an abandoned one before we had the lock.
+            if os.fstat(descriptor).st_nlink and _append(descriptor, self._writer):
+                return path, descriptor
+        except OSError:
+            pass
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return None
 
-    def read_own(self, start: int, limit: int) -> tuple[list[Record], int]:
-        """As `read`, of this process's file: through its descriptor, since somebody may have removed the name."""
+    def own_files(self) -> list[Path]:
+        """This process's files, oldest first."""
         with self._lock:
-            return read(self._descriptor, start, limit) if self._descriptor is not None else ([], start)
+            return [path for path, _ in self._files]
+
+    def read_own(self, path: Path, start: int, limit: int) -> tuple[list[Record], int]:
+        """As `read`, of one of this process's files: through its descriptor, since the name may have been removed."""
+        with self._lock:
+            for own, descriptor in self._files:
+                if own == path:
+                    return read(descriptor, start, limit)
+        return [], start
 
     def take_memory(self, limit: int) -> list[Record]:
         """The oldest records that are only in memory; `drop_memory` forgets them once they are merged."""
@@ -184,20 +197,40 @@ class Spool:
             for _ in range(count):
                 self._memory.popleft()
 
-    def finish(self, merged: int) -> bool:
-        """End spooling if nothing was appended since `merged` bytes of the own file were merged."""
+    def finish(self, merged: Mapping[Path, int]) -> bool:
+        """End spooling if nothing was appended since so many bytes of the own files were merged."""
         with self._lock:
-            if self._memory:
+            if self._memory or any(os.fstat(fd).st_size > merged.get(path, 0) for path, fd in self._files):
                 return False
-            if self._descriptor is not None and self._path is not None:
-                if os.fstat(self._descriptor).st_size > merged:
-                    return False
+            for path, descriptor in self._files:
                 with contextlib.suppress(OSError):
-                    os.unlink(self._path)
-                os.close(self._descriptor)
-                self._descriptor = self._path = None
+                    os.unlink(path)
+                os.close(descriptor)
+            self._files.clear()
+            self._folders = [self._paths.spool, self._paths.spool_elsewhere]
             self.active = False
             return True
+
+    def let_go(self) -> None:
+        """Close the files without merging them."""
+        for _, descriptor in self._files:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._files = []
+
+
+def _append(descriptor: int, record: Record) -> bool:
+    """Add one line, whole or not at all."""
+    line = _line(record)
+    try:
+        before = os.lseek(descriptor, 0, os.SEEK_END)
+        if os.write(descriptor, line) == len(line):
+            return True
+        # A full disk takes a part of a line: take it back, so that the next line starts clean.
+        os.ftruncate(descriptor, before)
+    except OSError:
+        return False
+    return False
 
 
 def _line(record: Record) -> bytes:

@@ -6,9 +6,7 @@ Each change is one statement or one short transaction. Nothing here waits longer
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,14 @@ from typing import Any
 from . import schema
 from .mounts import network_mount
 from .outcome import Outcome
-from .paths import Paths, UnsafePathError, private_file, private_folder
+from .paths import Paths, private_folder
+from .place import Place, private_ledger
 from .process import Identity
 from .records import CONFIRMED, GHOST_REPORTED, PENDING
 from .turnstile import Turnstile
 
-BUSY_MS = 20
-"""How long SQLite itself may wait for a lock: far under what a host allows a hook."""
+BUSY_MS = 5
+"""How long SQLite itself may wait for a lock. Our own writers take turns before; only strangers are waited for."""
 
 PAGE_BYTES = 2048
 
@@ -55,17 +54,10 @@ class Store:
     """An open `ledger.db`. The caller lets one thread in at a time."""
 
     def __init__(self, paths: Paths, *, durability: str) -> None:
-        """Opens or makes the ledger. Raises OSError, sqlite3.Error, schema.ForeignSchemaError."""
+        """Opens or makes the ledger. Raises OSError, sqlite3.Error, BusyError, schema.ForeignSchemaError."""
         private_folder(paths.data)
-        self._ledger = paths.ledger
-        if not os.path.lexists(paths.ledger):
-            # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
-            with contextlib.suppress(FileExistsError):
-                os.close(private_file(paths.ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
-        info = os.lstat(paths.ledger)
-        if not stat.S_ISREG(info.st_mode):
-            raise UnsafePathError(f"{paths.ledger} is not a plain file")
-        self._inode = (info.st_dev, info.st_ino)
+        private_ledger(paths.ledger)
+        self._place = Place(paths.ledger)
         self._turnstile = Turnstile(paths.turnstile)
         self.connection = sqlite3.connect(
             paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -359,13 +351,22 @@ class Store:
     def forget_merged(self, name: str) -> None:
         self.connection.execute("DELETE FROM spool_merged WHERE name=?", (name,))
 
+    def settle_in(self) -> None:
+        """Take the files as they are now for ours: the log is there from the first write on."""
+        self._place.learn()
+
     def is_in_place(self) -> bool:
-        """Is the open file still the one at its path?"""
-        try:
-            info = os.stat(self._ledger)
-        except OSError:
-            return False
-        return (info.st_dev, info.st_ino) == self._inode
+        """Are the open file and its log still those at the path?"""
+        return self._place.unchanged()
+
+    def rescue(self) -> None:
+        """Bring what stands in a removed log into the file, as far as that goes, before it is closed."""
+        with contextlib.suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def leave_no_log(self) -> None:
+        """After closing: a log that belongs to the file we had must not be read into the one that took its place."""
+        self._place.remove_own_log()
 
     def checkpoint(self) -> None:
         """Empty the log into the file as far as readers allow. Waits for the disk: never call it from a hook."""

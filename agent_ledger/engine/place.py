@@ -1,0 +1,75 @@
+"""A database file at its path: made private, and watched for being removed or replaced while it is open."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from pathlib import Path
+
+from .paths import UnsafePathError, private_file
+
+
+def private_ledger(ledger: Path) -> None:
+    """Make the file with mode 0600, or see that it is ours and that nobody else may read it. Raises OSError."""
+    if not os.path.lexists(ledger):
+        # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
+        with contextlib.suppress(FileExistsError):
+            os.close(private_file(ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+    info = os.lstat(ledger)
+    if not stat.S_ISREG(info.st_mode):
+        raise UnsafePathError(f"{ledger} is not a plain file")
+    if hasattr(os, "geteuid") and info.st_uid == os.geteuid() and info.st_mode & 0o077:
+        os.chmod(ledger, 0o600)
+
+
+_Inode = tuple[int, int] | None
+
+
+def _inode(path: str) -> _Inode:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
+
+
+class Place:
+    """Tells whether a database and its log are still the files that were opened, for the price of one `stat`.
+
+    A file that is removed or replaced changes the time of its folder. That time is coarse, so a folder that
+    changed a moment ago is looked at closely.
+    """
+
+    _COARSE_NS = 50_000_000
+
+    def __init__(self, ledger: Path) -> None:
+        self._ledger, self._log, self._folder = str(ledger), f"{ledger}-wal", str(ledger.parent)
+        self._shared = f"{ledger}-shm"
+        self._inodes: tuple[_Inode, _Inode] = (None, None)
+        self._quiet_ns = -1
+
+    def learn(self) -> None:
+        self._inodes = (_inode(self._ledger), _inode(self._log))
+        self._quiet_ns = -1
+
+    def unchanged(self) -> bool:
+        try:
+            changed_ns = os.stat(self._folder).st_mtime_ns
+        except OSError:
+            return False
+        if changed_ns == self._quiet_ns:
+            return True
+        if (_inode(self._ledger), _inode(self._log)) != self._inodes:
+            return False
+        if time.time_ns() - changed_ns > self._COARSE_NS:
+            self._quiet_ns = changed_ns
+        return True
+
+    def remove_own_log(self) -> None:
+        ledger, log = self._inodes
+        if log is not None and _inode(self._log) == log and _inode(self._ledger) != ledger:
+            for path in (self._log, self._shared):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
