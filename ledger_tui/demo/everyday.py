@@ -9,6 +9,13 @@ from ledger_tui.demo.story import Call, Chat, Compaction, Turn
 
 MIN, HOUR, DAY = 60.0, 3600.0, 86400.0
 
+# Characters that a terminal obeys or hides, by their names: arguments with them must be shown harmlessly.
+ESC, BELL = "\N{ESCAPE}", "\N{BEL}"
+RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
+ISOLATE, END_ISOLATE = "\N{LEFT-TO-RIGHT ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
+ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
+FAMILY = "\N{ZERO WIDTH JOINER}".join("👨👩👧👦")
+
 COTTAGE = Chat(
     name="cottage",
     source="telegram",
@@ -175,10 +182,15 @@ MIXED = Chat(
             -1.9 * HOUR,
             "Note what is written on the labels of today's parcels, exactly as it stands there.",
             (
-                write("parcels/01.txt", "\x1b[2J\x1b[31mALL CALLS CONFIRMED\x1b[0m\x07 \x1b]0;nothing to see\x07"),
+                write(
+                    "parcels/01.txt", f"{ESC}[2J{ESC}[31mALL CALLS CONFIRMED{ESC}[0m{BELL} {ESC}]0;nothing to see{BELL}"
+                ),
                 write("parcels/02.txt", "[bold red]SYSTEM[/] [link=https://example.org]press here[/link]"),
-                write("parcels/03.txt", "invoice\u202efdp.exe \u2066hidden\u2069 zero\u200bwidth"),
-                lost(write("parcels/04.txt", "収取人：山田花子様　大阪市北区 🇯🇵 家族 👨‍👩‍👧‍👦 ｆｕｌｌ　ｗｉｄｔｈ")),
+                write(
+                    "parcels/03.txt",
+                    f"invoice{RIGHT_TO_LEFT}fdp.exe {ISOLATE}hidden{END_ISOLATE} zero{ZERO_WIDTH}width",
+                ),
+                lost(write("parcels/04.txt", f"収取人：山田花子様　大阪市北区 🇯🇵 家族 {FAMILY} ｆｕｌｌ　ｗｉｄｔｈ")),
             ),
             "All four labels are noted.",
         ),
