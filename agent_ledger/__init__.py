@@ -48,9 +48,9 @@ def pre_tool_call(
     **_: Any,
 ) -> None:
     """Record that a call is about to run. Returns nothing: it observes."""
-    if tool_name in READ_ONLY:
-        return
     try:
+        if tool_name in READ_ONLY:
+            return
         recorder().pre_tool_call(
             _text(tool_name),
             args,
@@ -79,9 +79,9 @@ def post_tool_call(
     **_: Any,
 ) -> None:
     """Record how the call ended."""
-    if tool_name in READ_ONLY:
-        return
     try:
+        if tool_name in READ_ONLY:
+            return
         recorder().post_tool_call(
             _text(tool_name),
             args,
@@ -126,8 +126,6 @@ def on_session_start(session_id: Any = "", **_: Any) -> None:
 
 def tool_execution(next_call: Callable[[Any], Any], args: Any = None, tool_name: str = "", **ids: Any) -> Any:
     """See the tool return. The call itself passes through untouched, and its errors are its own."""
-    if tool_name in READ_ONLY:
-        return next_call(args)
     try:
         result = next_call(args)
     except BaseException as error:
@@ -139,6 +137,8 @@ def tool_execution(next_call: Callable[[Any], Any], args: Any = None, tool_name:
 
 def _returned(tool_name: str, args: Any, result: Any, error: BaseException | None, ids: dict[str, Any]) -> None:
     try:
+        if tool_name in READ_ONLY:
+            return
         recorder().tool_returned(
             _text(tool_name),
             args,

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from .paths import private_file
+from .paths import private_file, private_folder
 
 KEY_BYTES = 32
 HASH_BYTES = 16
@@ -24,6 +24,7 @@ def load_key(path: Path) -> bytes:
     """The home's key, made on first use. Of several processes that make it at once, one wins. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         return _read_key(path)
+    private_folder(path.parent)
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = private_file(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
@@ -31,11 +32,27 @@ def load_key(path: Path) -> bytes:
     finally:
         os.close(descriptor)
     try:
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
+        _put_in_place(draft, path)
     finally:
         os.unlink(draft)
     return _read_key(path)
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
+    """Give the whole key its name unless another process was first."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    except OSError:
+        # A file system without hard links. A process that reads the key while it is written finds it too short
+        # and asks again at its next call.
+        with contextlib.suppress(FileExistsError):
+            descriptor = private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                os.write(descriptor, draft.read_bytes())
+            finally:
+                os.close(descriptor)
 
 
 def _read_key(path: Path) -> bytes:
@@ -49,10 +66,18 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-dumps = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+def plain(value: Any) -> str:
+    """What Python says of a value that is no JSON; never raises."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+dumps = json.JSONEncoder(ensure_ascii=False, default=plain).encode
 """JSON of arguments as it is stored: names in the agent's order."""
 
-_dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=repr).encode
+_dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=plain).encode
 
 
 def canonical(value: Any, text: str | None = None) -> str:
@@ -62,7 +87,7 @@ def canonical(value: Any, text: str | None = None) -> str:
     try:
         return _dumps_sorted(value)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return plain(value)
 
 
 def _is_sorted(value: dict[Any, Any]) -> bool:

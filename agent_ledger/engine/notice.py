@@ -78,7 +78,7 @@ def _render(notice_id: int, items: Sequence[Item], left: int) -> str:
 
 
 def _line(item: Item) -> str:
-    what = f"- #{item.ledger_id} {_name(item.tool_name)} {quoted(item.args_json)} issued {item.ts[:19]}Z"
+    what = f"- #{item.ledger_id} {_name(item.tool_name)} {quoted(item.args_json)} issued {inert(item.ts[:19])}Z"
     if item.kind == "ghost":
         return f"{what}, {age_text(item.age_s)} ago"
     if item.kind == "revived" or item.kind == "landed":

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .fingerprint import plain
 from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX, storable
 from .redact import redact_start
 
@@ -70,8 +71,14 @@ def judge(
         final = ERROR_PREFIX + kind
         never = kind == "blocked" or error_type in _NEVER_STARTED
         effect = "none" if never else "unknown"
-    duration = int(duration_ms) if isinstance(duration_ms, (int, float)) and not isinstance(duration_ms, bool) else None
-    return Outcome(final, effect, exit_code, duration, digest(text, redact=redact))
+    return Outcome(final, effect, exit_code, _whole(duration_ms), digest(text, redact=redact))
+
+
+def _whole(value: object) -> int | None:
+    """A number as the ledger takes it, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -(2.0**63) < value < 2.0**63:
+        return None
+    return int(value)
 
 
 def unannounced(outcome: Outcome) -> Outcome:
@@ -110,8 +117,8 @@ def result_text(result: Any) -> str | None:
         return result[: 4 * DIGEST_LIMIT].decode("utf-8", "replace")
     try:
         return json.dumps(result, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):
-        return repr(result)
+    except Exception:  # A result may be anything, with a `__str__` that raises.
+        return plain(result)
 
 
 def digest(text: str | None, *, redact: bool) -> str | None:
@@ -130,8 +137,7 @@ def _exit_code(tool_name: str, result: Any, text: str | None) -> int | None:
     if tool_name != "terminal" or not text:
         return None
     if isinstance(result, Mapping):
-        code = result.get("exit_code")
-        return code if isinstance(code, int) and not isinstance(code, bool) else None
+        return _whole(result.get("exit_code"))
     if text[0] != "{":
         return None
     # The host writes it behind the output, which may be long.

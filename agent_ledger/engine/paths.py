@@ -56,7 +56,7 @@ class Paths:
         """Where records wait when the home itself cannot be written: a private folder under the temporary one."""
         name = sha256(os.fsencode(os.path.abspath(self.home))).hexdigest()[:16]
         owner = os.geteuid() if hasattr(os, "geteuid") else 0
-        return Path(tempfile.gettempdir()) / f"agent-ledger-{owner}-{name}"
+        return _temporary() / f"agent-ledger-{owner}-{name}"
 
     @property
     def policy_mode(self) -> Path:
@@ -65,6 +65,13 @@ class Paths:
     @property
     def prompt_policy_mode(self) -> Path:
         return self.data / "prompt_policy_mode"
+
+
+def _temporary() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:
+        return Path(os.sep, "tmp")  # None can be written right now; opening a file in it will say so.
 
 
 def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
@@ -77,12 +84,16 @@ def _ours(info: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or info.st_uid in (os.geteuid(), 0)
 
 
+_CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+"""Not through a link, not into child processes, and without waiting for the other end of a pipe."""
+
+
 def private_folder(folder: Path) -> None:
     """Make `folder` with mode 0700, or check that it is a folder of ours. Raises OSError, UnsafePathError."""
     try:
         info = os.lstat(folder)
     except FileNotFoundError:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        _make_parents(folder.parent)
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
         info = os.lstat(folder)
@@ -92,13 +103,21 @@ def private_folder(folder: Path) -> None:
         os.chmod(folder, 0o700)
 
 
+def _make_parents(folder: Path) -> None:
+    """Folders above ours, where they are missing: never writable for others, whatever the umask allows."""
+    if not folder.is_dir():
+        _make_parents(folder.parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o755)
+
+
 def private_file(path: Path, flags: int) -> int:
     """Open `path` (made with mode 0600 where `flags` says O_CREAT), never through a link. Returns a descriptor.
 
     Raises OSError, and UnsafePathError for a link, a non-file, or a file of another user.
     """
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(path, flags | _CAREFULLY, 0o600)
     except OSError as error:
         if os.path.islink(path):
             raise UnsafePathError(f"{path} is a link") from error

@@ -79,10 +79,12 @@ def is_dead(writer: Writer) -> bool | None:
         return True
     if writer.pid_namespace != here.pid_namespace:
         return None
+    if os.name == "nt":
+        return None  # There, asking with signal 0 would interrupt the process instead.
     try:
         os.kill(writer.pid, 0)
-    except ProcessLookupError:
-        return True
+    except (ProcessLookupError, OverflowError):
+        return True  # No process has such a number.
     except OSError:
         pass  # It exists and belongs to somebody else, or the number cannot be asked about.
     mark = start_mark(writer.pid)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from .inert import clip
+
+LONGEST_S = 1e9
+"""Longest period that counts as a number of seconds: some thirty years."""
 
 DURABILITY = ("normal", "full")
 
@@ -31,7 +37,7 @@ def parse(text: str) -> Settings:
     """Settings from the file's text. Never raises: what is wrong is listed in `problems`."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Settings(problems=(f"settings.json is no JSON ({error}); defaults are used",))
     if not isinstance(data, dict):
         return Settings(problems=("settings.json is no JSON object; defaults are used",))
@@ -41,6 +47,9 @@ def parse(text: str) -> Settings:
         if reader is None:
             problems.append(f"settings.json: unknown entry {name!r}")
             continue
+        if name == "grace_seconds" and isinstance(value, dict):
+            value, bad = _usable_graces(value)
+            problems += bad
         try:
             settings = replace(settings, **{name: reader(value)})
         except ValueError as error:
@@ -49,26 +58,38 @@ def parse(text: str) -> Settings:
 
 
 def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{value!r} is not a number of seconds")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LONGEST_S:
+        raise ValueError(f"{clip(repr(value), 80)} is not a number of seconds")
     return float(value)
+
+
+def _usable_graces(value: dict[str, Any]) -> tuple[dict[str, float], list[str]]:
+    """The entries that can be used, and what is wrong with the others: one of them does not spoil the rest."""
+    good: dict[str, float] = {}
+    bad: list[str] = []
+    for tool, seconds in value.items():
+        try:
+            good[tool] = _seconds(seconds)
+        except ValueError as error:
+            bad.append(f"settings.json: grace_seconds: {tool}: {error}")
+    return good, bad
 
 
 def _grace(value: Any) -> dict[str, float]:
     if not isinstance(value, dict):
         raise ValueError("must be an object of tool names and seconds")
-    return {str(tool): _seconds(seconds) for tool, seconds in value.items()}
+    return dict(value)
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
+        raise ValueError(f"{clip(repr(value), 80)} is neither true nor false")
     return value
 
 
 def _durability(value: Any) -> str:
     if value not in DURABILITY:
-        raise ValueError(f"{value!r} is none of {', '.join(DURABILITY)}")
+        raise ValueError(f"{clip(repr(value), 80)} is none of {', '.join(DURABILITY)}")
     return str(value)
 
 
@@ -97,6 +118,8 @@ class SettingsFile:
         try:
             info = self._path.stat()
             mark = (info.st_mtime_ns, info.st_size, info.st_ino)
+            if not stat.S_ISREG(info.st_mode):
+                raise OSError("not a file")
             if mark != self._mark:
                 self._settings = parse(self._path.read_text(encoding="utf-8"))
                 self._mark = mark

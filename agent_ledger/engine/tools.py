@@ -116,9 +116,19 @@ def grace_seconds(tool_name: str, args: Mapping[str, Any] | None, overrides: Map
 def _own_timeout(args: Mapping[str, Any]) -> float:
     for name, unit in (("timeout", 1.0), ("timeout_seconds", 1.0), ("timeout_s", 1.0), ("timeout_ms", 0.001)):
         value = args.get(name)
+        if isinstance(value, str):
+            value = _number(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9:
             return float(value) * unit
     return 0.0
+
+
+def _number(text: str) -> float | None:
+    """A model may write a number as text; the host takes it as one."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def runs_on(tool_name: str, args: Mapping[str, Any] | None) -> bool:

@@ -6,6 +6,7 @@ the very moment another writes. Taking turns avoids it, and is fairer than SQLit
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -17,6 +18,9 @@ try:
     import fcntl
 except ImportError:  # Windows: writers rely on SQLite's own locks there.
     fcntl = None  # type: ignore[assignment]
+
+
+_TAKEN = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EINTR})
 
 
 def has_wal_reset_bug(version: tuple[int, int, int] = sqlite3.sqlite_version_info[:3]) -> bool:
@@ -41,7 +45,9 @@ class Turnstile:
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
-            except OSError:
+            except OSError as error:
+                if error.errno not in _TAKEN:
+                    return True  # This file system knows no such lock: SQLite's own must do.
                 now = time.monotonic()
                 deadline = deadline or now + seconds
                 if now >= deadline:

@@ -1,0 +1,213 @@
+"""The ledger, its log or its spool vanishes, is replaced or is damaged while a writer runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ledger.engine import spool, store
+
+from .homes import Home, LockHolder, read_rows, until
+
+
+def remove_ledger(home: Home) -> None:
+    for file in home.paths.data.glob("ledger.db*"):
+        file.unlink()
+
+
+def integrity(path: Path) -> str:
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    try:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def ids_of(home: Home) -> list[str]:
+    return [str(row["tool_call_id"]) for row in home.rows()]
+
+
+def test_calls_after_the_ledger_was_removed_stand_in_a_new_one(home: Home) -> None:
+    home.pre(call="old")
+    home.merged()
+    remove_ledger(home)
+    for n in range(20):
+        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+        home.post(args={"path": f"/{n}"}, call=f"c{n}")
+    until(home.paths.ledger.exists, "a new ledger is made")
+    assert ids_of(home) == [f"c{n}" for n in range(20)]
+    assert set(home.statuses()) == {"CONFIRMED"}
+
+
+def test_calls_after_another_ledger_was_moved_into_place_stand_in_that_one(home: Home, tmp_path: Path) -> None:
+    home.pre(call="kept")
+    home.post(call="kept")
+    home.merged()
+    backup = tmp_path / "backup.db"
+    copy = sqlite3.connect(backup)
+    source = sqlite3.connect(f"{home.paths.ledger.as_uri()}?mode=ro", uri=True)
+    source.backup(copy)
+    source.close()
+    copy.close()
+    home.pre(call="lost with the old file")
+    os.replace(backup, home.paths.ledger)
+    home.pre(call="new")
+    home.post(call="new")
+    assert ids_of(home) == ["kept", "new"]
+    assert home.statuses() == ["CONFIRMED", "CONFIRMED"]
+    assert integrity(home.paths.ledger) == "ok"
+
+
+def test_the_whole_data_folder_may_be_removed(home: Home) -> None:
+    home.pre(call="old")
+    home.merged()
+    shutil.rmtree(home.paths.data)
+    home.pre(call="c1")
+    home.post(call="c1")
+    until(home.paths.ledger.exists, "a new ledger is made")
+    assert ids_of(home) == ["c1"]
+    assert home.paths.data.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_spool_file_removed_under_its_writer_loses_nothing(home: Home) -> None:
+    home.pre(call="before")
+    home.merged()
+    holder = LockHolder(home.paths)
+    home.pre(call="c1")
+    (path,) = spool.files(home.paths)
+    path.unlink()
+    home.pre(call="c2")
+    holder.release()
+    assert ids_of(home) == ["before", "c1", "c2"]
+
+
+def test_the_log_file_removed_under_its_writer_loses_nothing(home: Home) -> None:
+    home.pre(call="before")
+    home.merged()
+    for file in home.paths.data.glob("ledger.db-*"):
+        file.unlink()
+    for n in range(10):
+        home.pre(call=f"c{n}", args={"path": f"/{n}"})
+        home.post(call=f"c{n}", args={"path": f"/{n}"})
+    home.merged()
+    assert [row["tool_call_id"] for row in read_rows(home.paths)] == ["before", *(f"c{n}" for n in range(10))]
+    assert integrity(home.paths.ledger) == "ok"
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "garbage": lambda data: b"this is no database" * 500,
+    "cut in half": lambda data: data[: len(data) // 2],
+    "flipped first page": lambda data: bytes(byte ^ 0xFF for byte in data[:2048]) + data[2048:],
+    "flipped later pages": lambda data: data[:2048] + bytes(byte ^ 0xFF for byte in data[2048:]),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_calls_beside_a_damaged_ledger_wait_in_the_spool_until_it_is_replaced(home: Home, kind: str) -> None:
+    for n in range(30):
+        home.pre(call=f"old{n}", args={"path": f"/{n}"})
+    home.restart()
+    data = home.paths.ledger.read_bytes()
+    home.recorder.keeper.close()
+    remove_ledger(home)
+    home.paths.ledger.write_bytes(DAMAGE[kind](data))
+    home.restart()
+    home.start()
+    for n in range(5):
+        home.pre(call=f"c{n}", args={"path": f"/new/{n}"})
+        home.post(call=f"c{n}", args={"path": f"/new/{n}"})
+    assert home.turn() == ""
+    remove_ledger(home)
+    home.start()
+    until(home.paths.ledger.exists, "a new ledger is made")
+    assert ids_of(home) == [f"c{n}" for n in range(5)]
+
+
+def test_an_empty_file_becomes_a_ledger(home: Home) -> None:
+    home.paths.data.mkdir(parents=True, mode=0o700)
+    home.paths.ledger.touch()
+    home.pre()
+    home.post()
+    assert home.statuses() == ["CONFIRMED"]
+
+
+@pytest.fixture
+def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a mount where a write-ahead log cannot work."""
+    monkeypatch.setattr(store, "network_mount", lambda path: "nfs4 on /mnt/home")
+
+
+@pytest.mark.usefixtures("no_log")
+def test_on_a_network_mount_the_rollback_journal_is_used_and_said_once(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.pre()
+    home.post()
+    assert home.statuses() == ["CONFIRMED"]
+    assert not home.paths.ledger.with_name("ledger.db-wal").exists()
+    assert len([r for r in caplog.records if "nfs4 on /mnt/home" in r.getMessage()]) == 1
+    (mode,) = sqlite3.connect(f"{home.paths.ledger.as_uri()}?mode=ro", uri=True).execute(
+        "SELECT journal_mode FROM writer"
+    ).fetchone()  # fmt: skip
+    assert mode == "delete"
+
+
+@pytest.mark.usefixtures("no_log")
+def test_without_a_log_a_reader_that_stays_costs_nothing_but_a_while_in_the_spool(home: Home) -> None:
+    home.pre(call="lost")
+    home.merged()
+    home.clock.advance(200)
+    reader = sqlite3.connect(f"{home.paths.ledger.as_uri()}?mode=ro", uri=True, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM ledger").fetchone()
+    assert home.turn() == ""
+    home.pre(call="c2")
+    home.post(call="c2")
+    reader.execute("COMMIT")
+    reader.close()
+    assert home.statuses() == ["PENDING", "CONFIRMED"]
+    assert "write_file" in home.turn()
+    assert home.statuses() == ["GHOST_REPORTED", "CONFIRMED"]
+    other = sqlite3.connect(home.paths.ledger, isolation_level=None, timeout=0)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def test_a_spool_line_that_nobody_can_read_blocks_nothing(home: Home) -> None:
+    home.pre(call="before")
+    home.merged()
+    home.paths.spool.mkdir(mode=0o700, exist_ok=True)
+    strange = (
+        '{"kind":"writer"}\n',
+        "not json\n",
+        '{"kind":"issue","at":"x","why":"","event":{"at":1}}\n',
+        '{"kind":"settle","at":"x","why":"","event":null}\n',
+        "[1,2]\n",
+        '{"kind":"issue"',
+    )
+    home.paths.spool.joinpath("1-aaaaaaaaaaaa.jsonl").write_text("".join(strange))
+    holder = LockHolder(home.paths)
+    home.pre(call="c1")
+    holder.release()
+    assert ids_of(home) == ["before", "c1"]
+
+
+def test_an_event_that_sqlite_cannot_take_blocks_nothing(home: Home) -> None:
+    home.pre(call="before")
+    home.merged()
+    holder = LockHolder(home.paths)
+    home.pre(call="c1")
+    home.post(call="c1", duration_ms=10**30)
+    home.pre(call="c2")
+    (path,) = spool.files(home.paths)
+    lines = path.read_bytes().splitlines(keepends=True)
+    bad = lines[1].replace(b'"grace_s":120.0', b'"grace_s":' + b"9" * 40).replace(b'"c1"', b'"poison"')
+    home.paths.spool.joinpath("1-aaaaaaaaaaaa.jsonl").write_bytes(lines[0] + bad)
+    holder.release()
+    assert ids_of(home) == ["before", "c1", "c2"]
