@@ -19,7 +19,7 @@ from .outcome import Outcome, judge
 from .paths import Paths
 from .reconcile import LEARN_FROM, Turn, last_compaction, reconcile
 from .records import ARGS_LIMIT, storable
-from .redact import redact_value
+from .redact import may_hold_secret, redact_value
 from .settings import SettingsFile
 from .store import Store
 from .tools import changes_state, grace_seconds
@@ -230,17 +230,21 @@ class Recorder:
         self, tool_name: str, args: Mapping[str, Any], redact: bool
     ) -> tuple[str, bool, int, bytes | None, str | None]:
         """(stored text, cut?, secrets taken out, hash of the whole, hashes of the values if not stored as they are)."""
-        shown, redacted = redact_value(args, _READ_ARGS) if redact else (args, 0)
-        shortened = any(isinstance(value, str) and len(value) > _READ_ARGS for value in args.values())
-        text = self._json(shown)
-        cut = shortened or len(text) > ARGS_LIMIT
-        stored = storable(text[:ARGS_LIMIT])[:ARGS_LIMIT]
+        whole = self._json(args)
+        if len(whole) <= _READ_ARGS and not (redact and may_hold_secret(whole)):
+            shown, redacted, shortened = whole, 0, False
+        else:
+            value, redacted = redact_value(args, _READ_ARGS) if redact else (args, 0)
+            shown = self._json(value)
+            shortened = any(isinstance(item, str) and len(item) > _READ_ARGS for item in args.values())
+        cut = shortened or len(shown) > ARGS_LIMIT
+        stored = storable(shown[:ARGS_LIMIT])[:ARGS_LIMIT]
         key = self._key or self._hash_key()
         if key is None:
             return stored, cut, redacted, None, None
-        whole = fingerprint.canonical(args, None if redacted or shortened else text)
         hashes = fingerprint.value_hashes(key, args) if cut or redacted else None
-        return stored, cut, redacted, fingerprint.call_hash(key, tool_name, whole), hashes
+        same = fingerprint.call_hash(key, tool_name, fingerprint.canonical(args, whole))
+        return stored, cut, redacted, same, hashes
 
     @staticmethod
     def _json(value: Any) -> str:
