@@ -1,0 +1,26 @@
+"""Makes the pictures of the documentation from the reviewed snapshots of the screens: `python docs/pictures/make.py`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PICTURES = Path(__file__).resolve().parent
+SNAPSHOTS = PICTURES.parents[1] / "snapshots" / "test_looks"
+NAMES = {"calls.svg": "test_picture_of_calls.svg", "details.svg": "test_picture_of_details.svg"}
+
+_WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.S)
+
+
+def picture(name: str) -> str:
+    """The SVG of a picture. It names no font on the web: whoever opens the page asks no other site for anything."""
+    return _WEB_FONT.sub("", (SNAPSHOTS / NAMES[name]).read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    for name in NAMES:
+        (PICTURES / name).write_text(picture(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
