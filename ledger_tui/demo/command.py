@@ -65,10 +65,13 @@ def run(
                 host.wait()
             else:
                 _app(folder, duration)
-    finally:
-        if throwaway:
+    except BaseException:
+        if home is None:
             shutil.rmtree(folder, ignore_errors=True)
-    if not throwaway:
+        raise
+    if throwaway:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
         _tell(folder)
     return DONE
 

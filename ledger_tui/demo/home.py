@@ -40,8 +40,11 @@ def made(home: Path, *, scenario: str, seed: int) -> Iterator[None]:
     Raises CommandError (4) for a folder with anything in it that no demo made, or in which one runs now; OSError.
     """
     marker = home / MARKER
-    if home.is_symlink() or (home.exists() and not home.is_dir()):
-        raise refused(f"{inert(str(home))} is no folder of its own, so no demo is made there; name another --home.")
+    for folder in (home, home / DATA_FOLDER.parent):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise refused(
+                f"{inert(str(folder))} is no folder of its own, so no demo is made there; name another --home."
+            )
     if home.is_dir() and any(home.iterdir()) and not _is_ours(marker):
         raise refused(
             f"{inert(str(home))} is not empty and no demo made it, so nothing is written there;"
