@@ -96,6 +96,7 @@ class Keeper:
         self._repeats = Repeats()
         self._opened = threading.Event()
         self._wake = threading.Event()
+        self._squared = threading.Event()
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._starting = threading.Lock()
@@ -133,13 +134,12 @@ class Keeper:
             return None
 
     def square(self, seconds: float) -> None:
-        """Give spooled records a chance to be merged before going on."""
+        """Have spooled records merged, whoever spooled them; go on after so many seconds at the latest."""
         self._start()
         if self._spool.active or self._foreign_files():
+            self._squared.clear()
             self._wake.set()
-            deadline = self._mono() + seconds
-            while self._spool.active and self._mono() < deadline:
-                self._opened.wait(0.005)
+            self._squared.wait(seconds)
 
     def is_open(self, key: Key) -> bool:
         """Was this call written by this process and not settled yet?"""
@@ -247,22 +247,26 @@ class Keeper:
 
     def _work(self) -> None:
         pause = RETRY_S[0]
-        while True:
-            try:
-                self._round()
+        while not self._stop.is_set():
+            if self._try_round() and not self._spool.active:
                 pause = RETRY_S[0]
-            except _TROUBLE as error:
-                self._note(error)
-            except Exception:
-                log.exception("agent-ledger: unexpected trouble with %s; calls are spooled", self.paths.ledger)
-            if self._stop.is_set():
-                return
-            if self._spool.active or self._store is None:
+                self._wake.wait()
+            else:
                 self._stop.wait(pause)
                 pause = min(2 * pause, RETRY_S[1])
-            else:
-                self._wake.wait()
             self._wake.clear()
+
+    def _try_round(self) -> bool:
+        try:
+            self._round()
+        except _TROUBLE as error:
+            self._note(error)
+            return False
+        except Exception:
+            log.exception("agent-ledger: unexpected trouble with %s; calls are spooled", self.paths.ledger)
+            return False
+        self._squared.set()
+        return True
 
     def _round(self) -> None:
         self._reopen_if_replaced()

@@ -60,6 +60,10 @@ class Finding:
     silent: dict[str, list[int]]
 
 
+# A plus before a column keeps SQLite from its index: a long session's index would be walked at every turn, while the
+# rows in question are few and have an index of their own.
+
+
 def reconcile(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None] = process.is_dead) -> str:
     """Report what is newly lost or newly back, and return the notice for this turn; empty when nothing is new."""
     _judge_deliveries(store, turn)
@@ -129,14 +133,14 @@ def last_compaction(store: Store, conversation: Sequence[str]) -> str:
 
 
 def _lost(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]) -> Finding:
-    rows = [r for r in store.unsettled_of(turn.conversation, turn.task_id) if r[4] != GHOST_REPORTED and not r[8]]
+    rows = store.pending_of(turn.conversation, turn.task_id)
     if not rows:
         return Finding([], {})
     writers = {w.id: w for w in map(writer_from_row, store.connection.execute(WRITERS_QUERY[0]).fetchall())}
     results: frozenset[str] | None = None
     ghosts: list[Item] = []
     silent: dict[str, list[int]] = {}
-    for call_id, ts, tool, args, _, grace, mono, writer_id, _, tool_call_id, *_ in rows:
+    for call_id, ts, tool, args, grace, mono, writer_id, tool_call_id in rows:
         writer = writers.get(writer_id)
         age = _age(ts, mono, writer, turn)
         if age <= (grace or 0.0) and not (writer is not None and writer_id != turn.writer_id and is_dead(writer)):
@@ -184,13 +188,13 @@ def _back(store: Store, turn: Turn) -> list[Item]:
     """Ghosts that settled after all, and failures that a later result contradicts."""
     revived = store.connection.execute(
         "SELECT l.id, l.ts, l.tool_name, l.args_json, l.status FROM ledger l WHERE l.reported_ts IS NOT NULL"
-        f" AND l.status NOT IN ('PENDING','{GHOST_REPORTED}') AND l.session_id IN ({_marks(turn)})"
+        f" AND l.status NOT IN ('PENDING','{GHOST_REPORTED}') AND +l.session_id IN ({_marks(turn)})"
         + _UNTOLD.format(kind="revived"),
         turn.conversation,
     ).fetchall()
     landed = store.connection.execute(
         "SELECT l.id, l.ts, l.tool_name, l.args_json, l.later_status FROM ledger l"
-        f" WHERE l.changed >= ? AND l.later_status='{CONFIRMED}' AND l.session_id IN ({_marks(turn)})"
+        f" WHERE l.changed >= ? AND l.later_status='{CONFIRMED}' AND +l.session_id IN ({_marks(turn)})"
         + _UNTOLD.format(kind="landed"),
         (int((turn.now - 3600) * 1_000_000), *turn.conversation),
     ).fetchall()
@@ -203,7 +207,7 @@ def _repeats(store: Store, turn: Turn) -> list[Item]:
     """Calls issued again with the same arguments; each kind once, and again only when its number has doubled."""
     rows = store.connection.execute(
         "SELECT DISTINCT repeat_of FROM ledger"
-        f" WHERE changed >= ? AND repeat_of IS NOT NULL AND session_id IN ({_marks(turn)})",
+        f" WHERE changed >= ? AND repeat_of IS NOT NULL AND +session_id IN ({_marks(turn)})",
         (int(turn.repeats_since * 1_000_000), *turn.conversation),
     ).fetchall()
     if not rows:
@@ -228,8 +232,8 @@ def _repeat(store: Store, turn: Turn, first: int) -> Item | None:
         "SELECT f.ts, f.tool_name, f.args_json, count(l.id), max(l.status='CONFIRMED' OR l.status LIKE 'ERROR:timeout'"
         "  OR l.status IN ('PENDING','GHOST_REPORTED'))"
         " FROM ledger f JOIN ledger l ON l.id = f.id OR l.repeat_of = f.id"
-        f" WHERE f.id = ? AND l.effect IS NOT 'none' AND l.session_id IN ({_marks(turn)})",
-        (first, *turn.conversation),
+        " WHERE f.id = ? AND l.effect IS NOT 'none'",
+        (first,),
     ).fetchone()
     ts, tool, args, amount, worth = row
     if ts is None or amount < 2 or not worth or only_looks(tool, args or ""):

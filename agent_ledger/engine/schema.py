@@ -76,6 +76,8 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status) WHERE status <> 'CONFIRMED'",
     # "What changed since N" is one range; it also serves as an index by time, since `changed` >= `ts`.
     "CREATE INDEX IF NOT EXISTS ledger_changed ON ledger(changed)",
+    # Few rows stand in these two.
+    "CREATE INDEX IF NOT EXISTS ledger_repeat ON ledger(repeat_of) WHERE repeat_of IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
 )
 
@@ -86,7 +88,7 @@ class ForeignSchemaError(sqlite3.DatabaseError):
 
 def columns_of(connection: sqlite3.Connection) -> frozenset[str]:
     """Names of the columns that `ledger` has in this file; empty when there is no such table."""
-    return frozenset(row[1] for row in connection.execute("PRAGMA table_info(ledger)"))
+    return frozenset(row[1].lower() for row in connection.execute("PRAGMA table_info(ledger)"))
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -119,12 +121,24 @@ def _widen(connection: sqlite3.Connection) -> None:
     if found[0] != "table":
         raise ForeignSchemaError(f"`ledger` is a {found[0]}, not a table")
     rows = connection.execute("PRAGMA table_info(ledger)").fetchall()
-    names = {row[1] for row in rows}
+    names = {str(row[1]).lower() for row in rows}
     if not {"id", "tool_name", "status"} <= names:
         raise ForeignSchemaError("`ledger` lacks one of the columns id, tool_name, status")
-    demanded = sorted(row[1] for row in rows if row[3] and row[4] is None and not row[5] and row[1] not in COLUMNS)
+    if not _numbers_its_rows(connection, rows):
+        raise ForeignSchemaError("`ledger.id` is not the number that SQLite gives each row by itself")
+    must = (row for row in rows if row[3] and row[4] is None and not row[5])
+    demanded = sorted(row[1] for row in must if row[1].lower() not in COLUMNS)
     if demanded:
         raise ForeignSchemaError(f"`ledger` demands columns of other software: {', '.join(demanded)}")
     for name, kind in COLUMNS.items():
         if name not in names:
             connection.execute(f"ALTER TABLE ledger ADD COLUMN {name} {kind.split()[0]}")
+
+
+def _numbers_its_rows(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> bool:
+    """Is `id` another name of the row number, so that an insert without it gets one?"""
+    keys = [row for row in rows if row[5]]
+    if len(keys) != 1 or str(keys[0][1]).lower() != "id" or str(keys[0][2]).upper() != "INTEGER":
+        return False
+    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger'").fetchone()
+    return "without rowid" not in " ".join(str(sql).lower().split())

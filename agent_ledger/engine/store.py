@@ -287,13 +287,13 @@ class Store:
 
     # -- reconciling -----------------------------------------------------------------------------------------------
 
-    def unsettled_of(self, sessions: Sequence[str], task_id: str) -> list[tuple[Any, ...]]:
-        """Pending and reported rows of a conversation: id, ts, tool, args, status, grace, mono, writer, no_signal,
-        call id, session, turn, seen. A nested call without a session belongs to the conversation of its task."""
+    def pending_of(self, sessions: Sequence[str], task_id: str) -> list[tuple[Any, ...]]:
+        """Pending rows of a conversation whose silence means something: id, ts, tool, args, grace, mono, writer, call
+        id. A nested call without a session belongs to the conversation of its task."""
         marks = ",".join("?" * len(sessions))
         return self.connection.execute(
-            "SELECT id, ts, tool_name, args_json, status, grace_s, mono, writer_id, no_signal, tool_call_id,"
-            f" session_id, turn_id, task_id FROM ledger WHERE {_UNSETTLED}"
+            "SELECT id, ts, tool_name, args_json, grace_s, mono, writer_id, tool_call_id FROM ledger"
+            f" WHERE status = '{PENDING}' AND status <> 'CONFIRMED' AND no_signal IS NOT 1"
             f" AND (session_id IN ({marks}) OR (session_id = '' AND ? <> '' AND task_id = ?)) ORDER BY id",
             (*sessions, task_id, task_id),
         ).fetchall()

@@ -165,15 +165,14 @@ def read_tool_names(connection: sqlite3.Connection, shape: Shape) -> list[str]:
 def read_repeats(connection: sqlite3.Connection, shape: Shape, call_id: int) -> list[int]:
     """Ids of the other calls that were issued with the same arguments, in order; at most 1,000.
 
-    Every repeat names the first of its kind. Looked for in the sessions of both, which the file has an index for.
+    Every repeat names the first of its kind.
     """
-    if not {"repeat_of", "session_id"} <= shape.columns:
+    if "repeat_of" not in shape.columns:
         return []
     rows = connection.execute(
-        "SELECT l.id FROM ledger c, ledger l WHERE c.id = ? AND l.session_id IN"
-        " (c.session_id, (SELECT f.session_id FROM ledger f WHERE f.id = coalesce(c.repeat_of, c.id)))"
-        " AND (l.id = coalesce(c.repeat_of, c.id) OR l.repeat_of = coalesce(c.repeat_of, c.id)) AND l.id <> c.id"
-        " ORDER BY l.id DESC LIMIT 1000",
+        "SELECT l.id FROM ledger c JOIN ledger l"
+        " ON l.id = coalesce(c.repeat_of, c.id) OR l.repeat_of = coalesce(c.repeat_of, c.id)"
+        " WHERE c.id = ? AND l.id <> c.id ORDER BY l.id DESC LIMIT 1000",
         (call_id,),
     ).fetchall()
     return sorted(int(row[0]) for row in rows)

@@ -249,7 +249,7 @@ async def test_repeats_are_found_from_any_of_them(paths: Paths) -> None:
     with sqlite3.connect(paths.ledger) as db:
         db.execute("UPDATE ledger SET args_hash = x'01' WHERE id IN (1, 3, 5, 6)")
         db.execute("UPDATE ledger SET repeat_of = 1 WHERE id = 3")
-        db.execute("UPDATE ledger SET repeat_of = 3 WHERE id = 5")
+        db.execute("UPDATE ledger SET repeat_of = 1 WHERE id = 5")
     db.close()
     async with LedgerSource(paths) as source:
         assert [call.id for call in await source.same_calls(1)] == [3, 5]
