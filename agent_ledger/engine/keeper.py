@@ -311,8 +311,10 @@ class Keeper:
         with self._lock:
             self._store = None
             self._opened.clear()
-        with store.turn(0.5):
-            store.rescue()
+        try:
+            with store.turn(0.5):
+                store.rescue()
+        finally:
             store.close()
             store.leave_no_log()
 
