@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ledger_tui.commands.errors import usage
+from agent_ledger.engine.inert import inert
+from ledger_tui.commands.errors import DONE, REFUSED, UNREADABLE, USAGE, CommandError, usage
+from ledger_tui.commands.output import say
 
 
 def available() -> bool:
@@ -40,16 +42,24 @@ def played(
         raise usage(f"--duration {duration} must be above zero; leave it out to go on until you quit.")
     if home == "":
         raise usage("--home needs a folder, but what it was given is empty.")
-    command = importlib.import_module("ledger_tui.demo.command")
-    code = command.run(
-        scenario=scenario,
-        home=Path(home).expanduser() if home else None,
-        seed=seed,
-        speed=speed,
-        headless=headless,
-        duration=duration,
-    )
-    return int(code or 0)
+    from ledger_tui.demo import command, errors
+
+    try:
+        made = command.run(
+            scenario=scenario,
+            home=Path(home).expanduser() if home else None,
+            seed=seed,
+            speed=speed,
+            headless=headless,
+            duration=duration,
+        )
+    except errors.DemoError as error:
+        codes: dict[type, int] = {errors.AskedError: USAGE, errors.RefusedError: REFUSED, errors.HostError: UNREADABLE}
+        raise CommandError(str(error), codes[type(error)]) from error
+    if made:
+        say(f"The simulated home is {inert(str(made))} (see SIMULATION.md in it).")
+        say(f"Next: ledger-tui --hermes-home {inert(shlex.quote(str(made)))}")
+    return DONE
 
 
 def register(app: typer.Typer) -> None:

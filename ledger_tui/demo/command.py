@@ -17,9 +17,8 @@ from typing import IO
 import ledger_tui
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
-from ledger_tui.commands.errors import DONE, CommandError, unreadable, usage
-from ledger_tui.commands.output import say
-from ledger_tui.demo.home import MARKER, made
+from ledger_tui.demo.errors import AskedError, HostError
+from ledger_tui.demo.home import made
 from ledger_tui.demo.process import READY, Plan, command
 from ledger_tui.demo.scenarios import DEFAULT, SCENARIOS
 
@@ -38,16 +37,16 @@ def run(
     speed: float,
     headless: bool,
     duration: float | None,
-) -> int:
-    """Play a scenario; returns the exit code. `duration` is in seconds, `speed` a factor; both above zero.
+) -> Path | None:
+    """Play a scenario; returns the home that stays, None for a throwaway one.
 
-    Raises CommandError.
+    `duration` is in seconds, `speed` a factor; both above zero. Raises DemoError, OSError.
     """
     name = DEFAULT if scenario is None else scenario
     if name not in SCENARIOS:
-        raise usage(f"There is no scenario {name!r}; there are: {', '.join(sorted(SCENARIOS))}.")
+        raise AskedError(f"There is no scenario {name!r}; there are: {', '.join(sorted(SCENARIOS))}.")
     if not headless and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise usage("The app needs a terminal, and this is none; to make the home only, add --headless.")
+        raise AskedError("The app needs a terminal, and this is none; to make the home only, add --headless.")
     throwaway = home is None and not headless
     folder = Path(os.path.abspath(home)) if home else Path(tempfile.mkdtemp(prefix="ledger-tui-demo-"))
     plan = Plan(
@@ -71,27 +70,14 @@ def run(
         raise
     if throwaway:
         shutil.rmtree(folder, ignore_errors=True)
-    else:
-        _tell(folder)
-    return DONE
-
-
-def _tell(folder: Path) -> None:
-    say(f"The simulated home is {inert(str(folder))} (see {MARKER} in it).")
-    say(f"Next: ledger-tui --hermes-home {inert(_quoted(str(folder)))}")
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
+    return None if throwaway else folder
 
 
 @contextlib.contextmanager
 def _host(plan: Plan) -> Iterator[subprocess.Popen[str]]:
     """The simulated host with its history written. It is gone when this is left, however it is left.
 
-    Raises CommandError (3) with its own last words where it does not come that far, or ends in an error.
+    Raises HostError with its own last words where it does not come that far, or ends in an error.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
         host = subprocess.Popen(
@@ -139,10 +125,10 @@ def _end(host: subprocess.Popen[str]) -> int:
         host.stdout.close()
 
 
-def _failure(words: IO[str]) -> CommandError:
+def _failure(words: IO[str]) -> HostError:
     words.seek(0)
     last = next((line for line in reversed(words.read().splitlines()) if line.strip()), "it said nothing")
-    return unreadable(f"The simulated host ended early ({inert(last.strip())}).")
+    return HostError(f"The simulated host ended early ({inert(last.strip())}).")
 
 
 def _app(folder: Path, duration: float | None) -> None:

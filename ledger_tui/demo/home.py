@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import DATA_FOLDER, private_folder
-from ledger_tui.commands.errors import refused
+from ledger_tui.demo.errors import RefusedError
 
 try:
     import fcntl
@@ -37,16 +37,16 @@ _MADE = ("state.db", "state.db-wal", "state.db-shm", "cron", str(DATA_FOLDER))
 def made(home: Path, *, scenario: str, seed: int) -> Iterator[None]:
     """An empty home with its marker, kept from other demonstrations while it is in use.
 
-    Raises CommandError (4) for a folder with anything in it that no demo made, or in which one runs now; OSError.
+    Raises RefusedError for a folder with anything in it that no demo made, or in which one runs now; OSError.
     """
     marker = home / MARKER
     for folder in (home, home / DATA_FOLDER.parent):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise refused(
+            raise RefusedError(
                 f"{inert(str(folder))} is no folder of its own, so no demo is made there; name another --home."
             )
     if home.is_dir() and any(home.iterdir()) and not _is_ours(marker):
-        raise refused(
+        raise RefusedError(
             f"{inert(str(home))} is not empty and no demo made it, so nothing is written there;"
             " name an empty or a new folder with --home."
         )
@@ -54,7 +54,7 @@ def made(home: Path, *, scenario: str, seed: int) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(marker, flags, 0o600), "r+", encoding="utf-8") as file:
         if not _locked(file.fileno()):
-            raise refused(f"Another demo runs in {inert(str(home))}; quit it first, or name another --home.")
+            raise RefusedError(f"Another demo runs in {inert(str(home))}; quit it first, or name another --home.")
         _clear(home)
         file.truncate()
         file.write(_TEXT.format(scenario=scenario, seed=seed))

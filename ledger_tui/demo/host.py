@@ -53,7 +53,6 @@ class Host:
         """`clock` gives seconds since 1970; `kill` makes a call in another process and kills that process."""
         self.hooks = hooks
         self.speed = 1.0
-        """How many times faster than life it goes on; what is planned already keeps its moment."""
         self._store, self._clock, self._kill = store, clock, kill
         self._chats = {chat.name: chat for chat in scenario.chats}
         self._jobs = home / "cron" / "jobs.json"
@@ -64,8 +63,7 @@ class Host:
         for chat in scenario.chats:
             for turn in chat.turns:
                 self._plan(turn.at, self._turn(chat, turn, last=turn is chat.turns[-1]))
-            if chat.name in scenario.talkative:
-                self._plan(self._random(chat).uniform(1.0, PAUSE_S[1]), self._small_talk(chat))
+        self._talkative = [chat for chat in scenario.chats if chat.name in scenario.talkative]
 
     # -- the driver's side -----------------------------------------------------------------------------------------
 
@@ -77,6 +75,15 @@ class Host:
         """Let the next beat happen."""
         at, _, beat = heapq.heappop(self._beats)
         beat(at)
+
+    def go_on(self, hooks: Hooks, speed: float) -> None:
+        """Somebody watches from now on: hooks of the present, and small talk, `speed` times faster than life.
+
+        What is planned already keeps its moment: how long a call may take counts in real seconds.
+        """
+        self.hooks, self.speed = hooks, speed
+        for chat in self._talkative:
+            self._plan(self._random(chat).uniform(1.0, PAUSE_S[1]) / speed, self._small_talk(chat))
 
     def _plan(self, at: float, beat: Beat) -> None:
         heapq.heappush(self._beats, (at, next(self._order), beat))

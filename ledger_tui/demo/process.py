@@ -88,7 +88,7 @@ def run(plan: Plan, stop: threading.Event) -> None:
         sys.stdout.flush()
         if plan.live_s is None or plan.live_s > 0:
             moment[0] = time.time
-            host.hooks, host.speed = Door(), plan.speed
+            host.go_on(Door(), plan.speed)
             live(host, plan, stop)
             host.hooks.close()
     finally:

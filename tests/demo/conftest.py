@@ -17,7 +17,8 @@ Row = dict[str, Any]
 
 
 def make(home: Path, *, scenario: str | None = None, seed: int = 1) -> Path:
-    assert command.run(scenario=scenario, home=home, seed=seed, speed=1.0, headless=True, duration=None) == 0
+    made = command.run(scenario=scenario, home=home, seed=seed, speed=1.0, headless=True, duration=None)
+    assert made == home
     return home
 
 

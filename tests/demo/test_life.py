@@ -19,8 +19,8 @@ import pyte
 import pytest
 
 from agent_ledger.engine.paths import Paths
-from ledger_tui.commands.errors import CommandError
 from ledger_tui.demo import command
+from ledger_tui.demo.errors import HostError
 from ledger_tui.demo.hooks import Door, Ids, Past, PastClock
 from ledger_tui.demo.host import Host
 from ledger_tui.demo.making import lost, shell, write
@@ -117,15 +117,15 @@ def test_small_talk_goes_on_with_new_numbers_at_the_given_speed(tmp_path: Path) 
     )
     heard = Heard()
     host = host_of(tmp_path, talk, heard, talks=True)
-    host.speed = 4.0
+    host.go_on(heard, 4.0)
     while len(heard.took) < 3:
         host.step()
     assert [m[1] for m in heard.moments if m[0] == "turn"] == ["number 1", "number 2", "number 3"]
     assert heard.took == [2000, 2000, 2000]
     at = host.next_at()
     assert at is not None
-    # Three turns of 1.5 + 8 + 1.5 s and at most 14 s of pause, four times as fast, after at most 14 s.
-    assert at < 14.0 + 3 * (11.0 + 14.0) / 4
+    # Three turns of 1.5 + 8 + 1.5 s and at most 14 s of pause, after at most 14 s, all four times as fast.
+    assert at < (14.0 + 3 * (11.0 + 14.0)) / 4
 
 
 def test_the_plugins_own_door_records_what_the_host_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +182,9 @@ def test_the_host_ends_with_whoever_started_it_and_takes_its_home_along(
 
 def test_a_host_that_fails_is_told_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "command", lambda plan: [sys.executable, "-c", "raise ValueError('no luck')"])
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(HostError) as caught:
         command.run(scenario=None, home=tmp_path / "home", seed=1, speed=1.0, headless=True, duration=None)
-    assert caught.value.text == "The simulated host ended early (ValueError: no luck)."
+    assert str(caught.value) == "The simulated host ended early (ValueError: no luck)."
 
 
 class Terminal:
