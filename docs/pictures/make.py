@@ -1,4 +1,4 @@
-"""Makes the pictures of the documentation from the reviewed snapshots of the screens: `python docs/pictures/make.py`."""
+"""Makes the pictures of the documentation from the reviewed snapshots of screens: `python docs/pictures/make.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the catalogue entry from the plugin's manifest: `python docs/catalogue/make.py`, as the last step of a release."""
+"""Writes the catalogue entry from the plugin's manifest: `python docs/catalogue/make_entry.py`, before a release."""
 
 from __future__ import annotations
 
