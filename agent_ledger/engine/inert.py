@@ -19,6 +19,13 @@ _HAZARDS = {
 }  # fmt: skip
 
 
+_UNSEEN = frozenset(
+    # Characters of other categories that show nothing: fillers, joiners, blanks, and the selectors in which text can
+    # hide (Unicode, Default_Ignorable_Code_Point). U+FE0F stays: it only picks the coloured form of an emoji.
+    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0)
+) | frozenset({*range(0xFE00, 0xFE0F), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)})
+
+
 def _escape(code: int) -> str:
     if code in _SHORT:
         return _SHORT[code]
@@ -32,7 +39,7 @@ class _Table(dict[int, str]):
     """Translation table filled as characters are met; a harmless one maps to itself."""
 
     def __missing__(self, code: int) -> str:
-        hazard = unicodedata.category(chr(code)) in _HAZARDS
+        hazard = unicodedata.category(chr(code)) in _HAZARDS or code in _UNSEEN
         self[code] = out = _escape(code) if hazard else chr(code)
         return out
 

@@ -5,6 +5,7 @@ A ledger by other software may have five columns only; what a file lacks is sele
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -194,7 +195,7 @@ def call_from_row(row: Sequence[Any]) -> Call:
     """A row of `calls` or `unsettled` as Call. The one place where an agent's text is made inert."""
     values: dict[str, Any] = dict(zip(_CALL_COLUMNS, row, strict=True))
     tool = _text(values["tool_name"]) or Inert("")
-    args = _text(values["args_json"])
+    args = _text(_one_line(values["args_json"]))
     grace = values["grace_s"]
     return Call(
         id=int(values["id"]),
@@ -241,6 +242,16 @@ def _text(value: object) -> Inert | None:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return inert(value if isinstance(value, str) else str(value))
+
+
+def _one_line(text: object) -> object:
+    """Indented JSON by other software without its line breaks, which would not survive being made inert."""
+    if not isinstance(text, str) or not any(mark in text for mark in "\n\r\t"):
+        return text
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _number(value: object) -> int | None:

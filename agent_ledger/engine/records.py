@@ -125,7 +125,7 @@ def args_value(call: Call) -> Any:
     if call.args_json is None or call.args_cut:
         return call.args_json
     try:
-        return json.loads(call.args_json)
+        return json.loads(call.args_json, parse_constant=str)  # NaN is no JSON, though Python writes it.
     except ValueError:
         return call.args_json
 
