@@ -172,3 +172,14 @@ def test_the_pictures_are_the_reviewed_snapshots(name: str) -> None:
     assert shown == picture_maker().picture(name), "run: python docs/pictures/make.py"
     assert "url(http" not in shown
     assert "@font-face" not in shown
+
+
+# Installing
+
+
+def test_the_checks_that_the_self_test_prints_are_those_on_the_page() -> None:
+    script = (ROOT / "agent_ledger" / "selftest.py").read_text(encoding="utf-8")
+    checks = re.findall(r"^ok    (.+)$", page("install.md"), re.M)
+    joined = re.sub(r'"\s+"', "", script)
+    assert len(checks) == 9
+    assert [check for check in checks if check not in joined] == []
