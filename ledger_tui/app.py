@@ -46,6 +46,7 @@ class LedgerApp(App[None]):
     """Shows one ledger and one store of sessions, live. Run it with `run(app)`."""
 
     TITLE = "ledger-tui"
+    CSS_PATH = "app.tcss"
     COMMANDS: ClassVar[set[Any]] = {LedgerCommands}
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [

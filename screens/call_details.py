@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -61,7 +61,9 @@ class CallDetailsScreen(Screen[None]):
         self._texts: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="headline", markup=False)
+        with Horizontal(id="head"):
+            yield Static("", id="headline", markup=False)
+            yield Static(self._desk.label, id="label", markup=False)
         yield Static("", id="notice", markup=False)
         with VerticalScroll(id="story"):
             with Vertical(id="left"):
@@ -76,7 +78,8 @@ class CallDetailsScreen(Screen[None]):
 
     def on_mount(self) -> None:
         for name in ("timeline", "facts", "repeats", "arguments", "result"):
-            self.query_one(f"#{name}").border_title = name
+            self.query_one(f"#{name}").border_title = f" {name} "
+        self.query_one("#label").display = bool(self._desk.label)
         self._desk.ledger_changed.subscribe(self, self._ledger_changed)
         self.set_interval(1.0, self._paint)
         self._paint()
@@ -113,19 +116,22 @@ class CallDetailsScreen(Screen[None]):
             self.query_one("#headline").set_class(name == state, f"-{name}")
         self._say("headline", story.headline(call, state))
         remarks = story.remark_lines(call, model)
-        self._say("remarks", Text("\n".join(f"• {line}" for line in remarks)))
-        self._say("timeline", story.timeline(call, model, self._desk.zone))
-        self._say("facts", story.facts(call, self._name_of(call.session_id or "")))
+        self._say("remarks", Text("\n".join(f"• {line}" for line in remarks)), story.REMARK_WIDTH)
+        self._say("timeline", story.timeline(call, model, self._desk.zone), story.TIME_WIDTH)
+        self._say("facts", story.facts(call, self._name_of(call.session_id or "")), story.NAME_WIDTH)
         self._say("repeats", story.repeats(call, self._same, model.state))
         self._say("arguments", story.arguments(call))
         self._say("result", story.result(call))
 
-    def _say(self, name: str, text: Text) -> None:
-        """Update a part only when it says something else; an empty part is not there."""
+    def _say(self, name: str, text: Text, hang: int = 0) -> None:
+        """Update a part only when it says something else; an empty part is not there.
+
+        `hang`: cells under which nothing goes on that is too long for its line.
+        """
         if self._texts.get(name) != text.plain:
             self._texts[name] = text.plain
             part = self.query_one(f"#{name}", Static)
-            part.update(text)
+            part.update(story.hung(text, hang) if hang else text)
             part.display = bool(text.plain)
 
     # Keys

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 
+from rich.table import Table
 from rich.text import Text
 
 from agent_ledger.engine.inert import inert, inert_lines
@@ -17,6 +18,14 @@ from widgets.look import GLYPHS, NO_SESSION, age_text, countdown_text, took_text
 from .calls_model import CallsModel
 
 NAME_WIDTH = 11
+"""Cells before a fact's value."""
+
+TIME_WIDTH = 16
+"""Cells before what happened: a glyph, and the time to the millisecond."""
+
+REMARK_WIDTH = 2
+"""Cells before a remark."""
+
 LINES_SHOWN = 2000
 """Lines of arguments that are laid out at most; stored arguments have 4,000 characters."""
 
@@ -97,11 +106,21 @@ def timeline(call: Call, model: CallsModel, zone: tzinfo | None) -> Text:
         out.append(f"  {since}\n" if since else "\n", "dim")
         before = at if at is not None else before
     if call.later_digest:
-        out.append(f"  {call.later_digest}\n", "dim")
+        out.append(f"{'':{TIME_WIDTH}}{call.later_digest}\n", "dim")
     if not call.settled:
-        out.append("… ").append(verdict(call, model)).append("\n")
+        out.append("… ").append(f"{'now':{TIME_WIDTH - 2}}", "dim").append(verdict(call, model)).append("\n")
     out.rstrip()
     return out
+
+
+def hung(text: Text, width: int) -> Table:
+    """`text` with a second column from `width` on: what is too long for its line goes on there, not under the names."""
+    grid = Table.grid(expand=True)
+    grid.add_column(width=width, no_wrap=True)
+    grid.add_column(ratio=1, overflow="fold")
+    for line in text.split("\n"):
+        grid.add_row(line[:width], line[width:])
+    return grid
 
 
 def _between(seconds: float) -> str:

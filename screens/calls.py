@@ -143,7 +143,7 @@ class CallsScreen(Screen[None]):
 
     def _tell(self, news: News) -> None:
         for toast in toasts(news):
-            self.notify(toast.text, severity=toast.severity, timeout=6, markup=False)
+            self.notify(toast.text, severity=toast.severity, timeout=toast.seconds, markup=False)
 
     # Painting: everything below draws only what differs
 

@@ -44,6 +44,8 @@ class Toast:
 
     text: str
     severity: Literal["warning", "error"]
+    seconds: float = 4.0
+    """How long it stays: it stands over titles."""
 
 
 def toasts(news: News) -> Iterator[Toast]:

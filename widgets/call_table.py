@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from agent_ledger.engine.records import STATES, Call, utc_seconds
 
-from .call_text import error_type, gist, outcome
+from .call_text import error_type, gist, outcome, took_ms
 from .line_list import Cell, LineList
 from .look import (
     GLYPHS,
@@ -20,6 +20,7 @@ from .look import (
     fit,
     fit_right,
     fit_tail,
+    late_text,
     short_clock_text,
     took_text,
 )
@@ -76,8 +77,11 @@ def _gist(call: Call, _facts: CallFacts) -> tuple[str, str]:
 
 
 def _gist_with_error(call: Call, _facts: CallFacts) -> tuple[str, str]:
-    kind = error_type(call)
-    return f"{kind}: {gist(call)}" if kind else gist(call), ""
+    kind, asked = error_type(call), gist(call)
+    if kind:
+        # A call without arguments has nothing to say but what came of it.
+        return f"{kind}: {asked}" if asked else outcome(call), ""
+    return asked, ""
 
 
 def _outcome(call: Call, facts: CallFacts) -> tuple[str, str]:
@@ -106,7 +110,7 @@ def _lost_in(call: Call, facts: CallFacts) -> tuple[str, str]:
     if remaining is None:
         return "time?", "call--overdue"
     if facts.state(call) == "overdue":
-        return f"{coarse_age_text(-remaining)} late", "call--overdue"
+        return late_text(-remaining), "call--overdue"
     return countdown_text(remaining), ""
 
 
@@ -123,7 +127,7 @@ def _short_time(call: Call, facts: CallFacts) -> tuple[str, str]:
 
 
 def _took(call: Call, _facts: CallFacts) -> tuple[str, str]:
-    return took_text(call.duration_ms), "call--quiet"
+    return took_text(took_ms(call)), "call--quiet"
 
 
 ROOMY_FROM = 64

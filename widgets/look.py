@@ -43,7 +43,7 @@ def age_text(seconds: float | None) -> str:
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
     if days:
-        return f"{days}d {hour:02d}h" if days < 1000 else f"{days}d"
+        return f"{days}d {hour:02d}h" if days < 100 else f"{days}d"
     if hours:
         return f"{hours}h {minute:02d}m"
     return f"{minutes}m {second:02d}s" if minutes else f"{second}s"
@@ -56,11 +56,22 @@ def coarse_age_text(seconds: float | None) -> str:
     return f"{int(seconds // 60)}m"
 
 
+def late_text(seconds: float) -> str:
+    """How long past its time, in the largest unit only and at most nine cells: `45s late`, `10h late`, `12d late`."""
+    whole = int(max(0.0, seconds))
+    for size, unit in ((365 * 86_400, "y"), (86_400, "d"), (3600, "h"), (60, "m")):
+        if whole >= size:
+            return f"{whole // size}{unit} late"
+    return f"{whole}s late"
+
+
 def countdown_text(seconds: float) -> str:
-    """Time that is left, rounded up to the second: `1:48`, `1:02:03`."""
+    """Time that is left, rounded up to the second, in at most nine cells: `1:48`, `1:02:03`; days as an age."""
     whole = max(0, -int(-seconds // 1))
     minutes, second = divmod(whole, 60)
     hours, minute = divmod(minutes, 60)
+    if hours >= 100:
+        return age_text(whole)
     return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"
 
 

@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from agent_ledger.engine.records import Call, Inert, utc_text
 from screens import call_story as story
@@ -36,7 +37,7 @@ def test_a_timeline_goes_by_time_and_counts_between() -> None:
         "◆ 11:59:55.000  reported to the agent as lost  +5.0s",
         "↺ 11:59:58.000  settled: CONFIRMED, took 8.0s  +3.0s",
         "≠ 11:59:59.000  contradicted: ERROR:x  +1.0s",
-        "  gone",
+        "                gone",
     ]
 
 
@@ -67,6 +68,20 @@ def test_a_timeline_without_times_keeps_its_order() -> None:
 def test_verdict(changes: dict[str, Any], writers: set[int], verdict: str) -> None:
     call = a_call(**changes)
     assert story.verdict(call, model_of(call, dead_writers=frozenset(writers))) == verdict
+
+
+def test_what_is_too_long_goes_on_under_its_value() -> None:
+    call = a_call(turn_id=Inert("20260530_114502_77b0de:telegram:turn:0042"), grace_s=60.0)
+    console = Console(width=34, color_system=None)
+    with console.capture() as shown:
+        console.print(story.hung(story.facts(call, "s1"), story.NAME_WIDTH))
+    assert [line.rstrip() for line in shown.get().splitlines()] == [
+        "session    s1",
+        "turn       20260530_114502_77b0de:",
+        "           telegram:turn:0042",
+        "status     PENDING",
+        "grace      1m 00s",
+    ]
 
 
 def test_arguments_are_indented_and_inert() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.records import Inert
+from agent_ledger.engine.records import Inert, utc_text
 from widgets import look
-from widgets.call_text import gist, outcome
+from widgets.call_text import gist, outcome, readable_head, took_ms
 
 from .ledgers import NOW, a_call
 
@@ -26,6 +28,7 @@ from .ledgers import NOW, a_call
         (3599, "59m 59s"),
         (3600, "1h 00m"),
         (86_400 + 7200, "1d 02h"),
+        (100 * 86_400 + 7200, "100d"),
         (None, "?"),
         (-5, "0s"),
     ],
@@ -35,10 +38,28 @@ def test_age(seconds: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.0, "0:00"), (0.2, "0:01"), (60.0, "1:00"), (107.5, "1:48"), (3723.0, "1:02:03")]
+    ("seconds", "text"),
+    [(0.0, "0:00"), (0.2, "0:01"), (60.0, "1:00"), (107.5, "1:48"), (3723.0, "1:02:03"), (360_000.0, "4d 04h")],
 )
 def test_countdown_rounds_up_so_that_zero_means_now(seconds: float, text: str) -> None:
     assert look.countdown_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s late"),
+        (59.9, "59s late"),
+        (180, "3m late"),
+        (36_120, "10h late"),
+        (90_000, "1d late"),
+        (365 * 86_400 - 1, "364d late"),
+        (3 * 365 * 86_400, "3y late"),
+    ],
+)
+def test_late_is_told_in_one_unit_that_always_fits(seconds: float, text: str) -> None:
+    assert look.late_text(seconds) == text
+    assert len(text) <= 9
 
 
 @pytest.mark.parametrize(
@@ -106,9 +127,63 @@ def test_gist(args: str, text: str) -> None:
     assert gist(a_call(args_json=Inert(args))) == text
 
 
-def test_the_gist_of_cut_arguments_is_what_is_stored() -> None:
-    assert gist(a_call(args_json=Inert('{"command": "mak'), args_cut=True)) == '{"command": "mak'
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ('{"path": "site/prices.html", "content": "<table>\\n<tr', "site/prices.html  content=<table>\\n<tr…"),
+        ('{"timeout": 5, "command": "cat <<', "cat <<…  timeout=5"),
+        ('{"path": "a.md", "cont', "a.md  …"),
+        ('{"path": "a.md"', "a.md…"),
+        ('{"path": "a.md", ', "a.md  …"),
+        ('{"path": "a.md", "n": 12', "a.md  n=12…"),
+        ('{"edits": [{"old": "x", "new', 'edits=[{"old": "x", "new…'),
+        ('{"command": "a\\u00', "a…"),
+        ('{"command": "a\\\\', "a\\…"),
+        ('{"command": "', "…"),
+        ('{"comm', '{"comm'),
+        ("{", "{"),
+        ("not json", "not json"),
+        ('["a", "b', '["a", "b'),
+    ],
+)
+def test_the_gist_of_cut_arguments_tells_what_can_be_read(stored: str, text: str) -> None:
+    assert gist(a_call(args_json=Inert(stored), args_cut=True)) == text
+
+
+def test_a_call_without_arguments_has_no_gist() -> None:
     assert gist(a_call(args_json=None)) == ""
+    assert gist(a_call(args_json=Inert("{}"))) == ""
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(st.integers() | st.text(max_size=9) | st.none(), lambda one: st.lists(one, max_size=3)),
+        max_size=4,
+    ),
+    st.integers(0, 80),
+)
+def test_arguments_can_be_cut_anywhere(args: dict[str, object], at: int) -> None:
+    """What can be read of them is what stands in them, but for the value that the cut went through."""
+    found, lost = readable_head(json.dumps(args)[:at])
+    names = list(found or {})
+    assert names == list(args)[: len(names)]
+    whole = names if lost else names[:-1]
+    assert found is None or {name: found[name] for name in whole} == {name: args[name] for name in whole}
+
+
+def test_took_is_measured_or_counted_between_issue_and_outcome() -> None:
+    def took(**changes: Any) -> float | None:
+        return took_ms(a_call(status=Inert("CONFIRMED"), **changes))
+
+    later = Inert(utc_text(NOW - 7.75))
+    assert took(settled_ts=later, duration_ms=40) == 40
+    assert took(settled_ts=later) == 2250.0
+    assert took(settled_ts=None) is None
+    assert took(settled_ts=later, at=None) is None
+    assert took(settled_ts=Inert(utc_text(NOW - 11))) is None, "a clock that went back measures nothing"
+    assert took(settled_ts=later, closed_by="no-pre") is None, "its issue was never seen"
+    assert took_ms(a_call(settled_ts=later)) is None, "it goes on"
 
 
 def test_outcome() -> None:
