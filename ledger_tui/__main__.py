@@ -19,6 +19,14 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # While everything was still being loaded.
         code = 130
+    except ModuleNotFoundError as missing:
+        # The plugin alone was installed, as into a host's own environment; the tmux line needs no more.
+        print(
+            f"ledger-tui: the Python package {missing.name!r} is not installed here;"
+            " install ledger-tui with its dependencies into an environment of its own.",
+            file=sys.stderr,
+        )
+        code = 3
     sys.exit(code)
 
 

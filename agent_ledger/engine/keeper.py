@@ -7,36 +7,21 @@ the work of one background thread per process and home.
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from .events import (
-    Event,
-    Issue,
-    Key,
-    Settlement,
-    announced_before,
-    from_other_boot,
-    from_record,
-    parent_id,
-    to_record,
-    write_issue,
-    write_late,
-    write_settlement,
-    writer_record,
-)
+from .events import Event, Key, to_record, writer_record
+from .merge import Merger
+from .open_calls import OpenCalls
+from .outcome import Outcome
 from .paths import Paths
 from .process import Identity, identity
 from .records import utc_text
-from .repeats import Repeats
 from .settings import SettingsFile
-from .spool import Spool, abandoned, files, read, set_aside
+from .spool import Spool, abandoned, files
 from .store import CHECKPOINT_WRITES, BusyError, Store
 
 log = logging.getLogger(__name__)
@@ -49,24 +34,7 @@ PATIENCE_S = 0.04
 RETRY_S = (0.1, 2.0)
 """First and longest pause between two tries to merge while something is spooled; each is twice the one before."""
 
-MERGE_BATCH = 200
-"""Records merged in one transaction: a few milliseconds, so that hooks get their turn in between."""
-
-REMEMBERED = 20_000
-"""Pending calls whose row ids are remembered; a forgotten one is found in the ledger."""
-
-_Open = tuple[int, bytes | None, tuple[str, ...]]
-"""A pending call: its row, the hash of its arguments, its conversation."""
-
-_Ids = OrderedDict[Key, _Open]
-
 _TROUBLE = (sqlite3.Error, OSError, BusyError)
-
-_UNUSABLE = (
-    KeyError, TypeError, ValueError, OverflowError, sqlite3.IntegrityError, sqlite3.ProgrammingError,
-    sqlite3.InterfaceError, sqlite3.DataError,
-)  # fmt: skip
-"""Errors that lie in a record itself; all others lie in the file or the disk and pass."""
 
 
 class Keeper:
@@ -92,8 +60,7 @@ class Keeper:
         self._store: Store | None = None
         self._writer_id = 0
         self._spool = Spool(paths, writer_record(self.who, self._opened_ts))
-        self._ids: _Ids = OrderedDict()
-        self._repeats = Repeats()
+        self._calls = OpenCalls()
         self._opened = threading.Event()
         self._wake = threading.Event()
         self._squared = threading.Event()
@@ -113,7 +80,7 @@ class Keeper:
             self._spool_it(event)
             return None
         try:
-            return self._directly(lambda store: self._write(store, event))
+            return self._directly(lambda store: self._calls.write(store, event, self._writer_id))
         except _TROUBLE as error:
             self._note(error)
         except Exception as error:
@@ -133,6 +100,16 @@ class Keeper:
             self._note(error)
             return None
 
+    def contradict(self, tool_name: str, task_id: str, args_hash: bytes | None, outcome: Outcome, at: float) -> None:
+        """Record what a late word says of the newest settled nested call that it can mean."""
+
+        def work(store: Store) -> None:
+            call_id = store.newest_nested(tool_name, task_id, args_hash)
+            if call_id is not None:
+                store.contradict(call_id, outcome, ts=utc_text(at), now_us=int(at * 1_000_000))
+
+        self.ask(work)
+
     def square(self, seconds: float) -> None:
         """Have spooled records merged, whoever spooled them; go on after so many seconds at the latest."""
         self._start()
@@ -143,7 +120,7 @@ class Keeper:
 
     def is_open(self, key: Key) -> bool:
         """Was this call written by this process and not settled yet?"""
-        return key in self._ids
+        return key in self._calls.open
 
     def writer_id(self) -> int:
         return self._writer_id
@@ -191,33 +168,6 @@ class Keeper:
         if self._writes >= CHECKPOINT_WRITES:
             self._wake.set()
         return result
-
-    def _write(self, store: Store, event: Event) -> int | None:
-        if isinstance(event, Issue):
-            return self._write_issue(store, event, self._writer_id, self._ids)
-        return self._write_settlement(store, event, self._writer_id, self._ids)
-
-    def _write_issue(self, store: Store, issue: Issue, writer_id: int, known: _Ids) -> int | None:
-        if issue.late:
-            write_late(store, issue)
-            return None
-        if issue.key in known and (found := announced_before(store, issue)) is not None:
-            return found
-        parent = known.get(issue.parent) if issue.parent else None
-        nested_in = parent[0] if parent else parent_id(store, issue.parent)
-        call_id = write_issue(store, issue, writer_id, nested_in, self._repeats)
-        if issue.tool_call_id:
-            known[issue.key] = (call_id, issue.args_hash, issue.conversation)
-            if len(known) > REMEMBERED:
-                known.popitem(last=False)
-        return call_id
-
-    def _write_settlement(self, store: Store, done: Settlement, writer_id: int, known: _Ids) -> int | None:
-        pending = known.pop(done.key, None)
-        call_id = write_settlement(store, done, writer_id, pending[0] if pending else None)
-        if pending is not None and done.outcome.effect == "none":
-            self._repeats.never_ran(pending[2], pending[1], pending[0])
-        return call_id
 
     def _spool_it(self, event: Event) -> None:
         self._spool.append(to_record(event, self.trouble))
@@ -273,12 +223,14 @@ class Keeper:
         if self._store is None:
             self._open()
         assert self._store is not None
+        owner = (self._writer_id, self.who.boot_id)
+        merger = Merger(self._store, self._lock, self._calls, owner=owner, paths=self.paths, clock=self._clock)
         if self._spool.active:
-            self._merge_own()
+            merger.merge_own(self._spool, self._stop)
         for path in self._foreign_files():
             with abandoned(path) as descriptor:
                 if descriptor is not None:
-                    self._merge_file(path, descriptor)
+                    merger.merge_file(path, descriptor)
         if self._writes >= CHECKPOINT_WRITES:
             self._checkpoint()
         self.trouble = ""
@@ -299,8 +251,7 @@ class Keeper:
             log.warning("agent-ledger: %s is written without a write-ahead log: %s", self.paths.ledger, why)
         with self._lock:
             self._store = store
-            self._ids.clear()
-            self._repeats.clear()
+            self._calls.forget()
         self._opened.set()
 
     def _reopen_if_replaced(self) -> None:
@@ -325,99 +276,6 @@ class Keeper:
         with self._lock, store.turn(0.1):
             store.checkpoint()
 
-    # -- merging ---------------------------------------------------------------------------------------------------
-
     def _foreign_files(self) -> list[Path]:
         own = self._spool.own_files()
         return [path for path in files(self.paths) if path not in own]
-
-    def _merge_file(self, path: Path, descriptor: int) -> None:
-        """Merge a spool whose writer is gone, and remove it."""
-        known: _Ids = OrderedDict()
-        while self._merge_some(path.name, lambda start: read(descriptor, start, MERGE_BATCH), known):
-            pass
-        os.unlink(path)
-        self._forget(path.name)
-
-    def _merge_own(self) -> None:
-        while not self._stop.is_set():
-            paths = self._spool.own_files()
-            for path in paths:
-                while self._merge_some(path.name, partial(self._spool.read_own, path, limit=MERGE_BATCH), self._ids):
-                    pass
-            batch = self._spool.take_memory(MERGE_BATCH)
-            if batch:
-                self._merge(batch)
-                self._spool.drop_memory(len(batch))
-            if self._finish(paths):
-                return
-
-    def _finish(self, paths: list[Path]) -> bool:
-        with self._lock:
-            if not self._spool.finish({path: self._merged(path.name) for path in paths}):
-                return False
-        for path in paths:
-            self._forget(path.name)
-        return True
-
-    def _merge_some(self, name: str, read_from: Callable[[int], tuple[list[dict[str, Any]], int]], known: _Ids) -> bool:
-        """Merge the next records of a file; how far that is gets written with them. False when none are left.
-
-        `known` holds the calls of this file that are pending, so that nothing has to be searched for.
-        """
-        store = self._store
-        assert store is not None
-        with self._lock, store.turn(0.5), store.transaction():
-            start = store.merged_size(name)
-            records, after = read_from(start)
-            writer = store.spool_writer(name) or (self._writer_id, self.who.boot_id)
-            for record in records:
-                writer = self._merge_record(store, record, writer, known)
-            if after > start:
-                store.remember_merged(name, after, writer[0], utc_text(self._clock()))
-        return after > start
-
-    def _merge(self, records: list[dict[str, Any]]) -> None:
-        store = self._store
-        assert store is not None
-        with self._lock, store.turn(0.5), store.transaction():
-            for record in records:
-                self._merge_record(store, record, (self._writer_id, self.who.boot_id), self._ids)
-
-    def _merge_record(
-        self, store: Store, record: dict[str, Any], writer: tuple[int, str], known: _Ids
-    ) -> tuple[int, str]:
-        """Write one record in the name of its writer (row id, boot id); the writer of the records behind it.
-
-        A record that no ledger can take is set aside, so that it does not keep the others out.
-        """
-        try:
-            with store.part():
-                if record.get("kind") == "writer":
-                    who = Identity(*(record[n] for n in ("pid", "started", "boot_id", "pid_namespace", "machine")))
-                    return store.add_writer(who, {}, str(record.get("opened_ts", ""))), who.boot_id
-                self._merge_event(store, record, *writer, known)
-        except _UNUSABLE as error:
-            log.warning("agent-ledger: a spooled record cannot be merged (%s) and was set aside", error)
-            set_aside(self.paths, record)
-        return writer
-
-    def _merge_event(self, store: Store, record: dict[str, Any], writer_id: int, boot: str, known: _Ids) -> None:
-        event = from_record(record)
-        if boot != self.who.boot_id:
-            event = from_other_boot(event)
-        if isinstance(event, Settlement):
-            self._write_settlement(store, event, writer_id, known)
-        else:
-            self._write_issue(store, event, writer_id, known)
-
-    def _merged(self, name: str) -> int:
-        store = self._store
-        assert store is not None
-        return store.merged_size(name)
-
-    def _forget(self, name: str) -> None:
-        store = self._store
-        assert store is not None
-        with self._lock, store.turn(0.5):
-            store.forget_merged(name)

@@ -327,7 +327,8 @@ def remarks(call: Call, *, writer_dead: bool = False) -> list[str]:
     if call.repeat_of is not None:
         out.append(f"The same call with the same arguments was issued before, as call {call.repeat_of}.")
     if call.args_redacted:
-        out.append(f"{call.args_redacted} secret value(s) were taken out before the arguments were stored.")
+        what = "One secret value was" if call.args_redacted == 1 else f"{call.args_redacted} secret values were"
+        out.append(f"{what} taken out before the arguments were stored.")
     if call.args_cut:
         out.append("The arguments are longer than what is stored.")
     return out

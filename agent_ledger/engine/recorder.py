@@ -36,6 +36,9 @@ GIVEN_UP = frozenset({"ERROR:timeout", "ERROR:cancelled"})
 POST_LATE_S = 5.0
 """A post follows its tool's return at once; after this long it is not going to."""
 
+_Nested = tuple[str, str, bytes | None]
+"""A call from inside a script: task, tool, hash of the arguments. It has no id."""
+
 _SQUARE_S = 0.03
 _LINEAGE_FRESH_S = 20.0
 
@@ -61,7 +64,7 @@ class Recorder:
         self._scripts: dict[str, Key] = {}
         self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
         self._given_up: OrderedDict[Key, None] = OrderedDict()
-        self._nested_done: deque[tuple[str, str, bytes | None, str]] = deque(maxlen=REMEMBERED_RETURNS)
+        self._nested_done: deque[tuple[_Nested, str]] = deque(maxlen=REMEMBERED_RETURNS)
         self._signals: dict[str, list[int]] = {}
 
     # -- the hooks -------------------------------------------------------------------------------------------------
@@ -184,7 +187,7 @@ class Recorder:
                 self._returned.popitem(last=False)
             return
         self._settle(tool_name, values, outcome, key, task_id, "", by="middleware")
-        self._nested_done.append((task_id, tool_name, self._arguments(tool_name, values, False)[3], outcome.status))
+        self._nested_done.append(((task_id, tool_name, self._arguments(tool_name, values, False)[3]), outcome.status))
 
     def pre_llm_call(self, *, session_id: str, turn_id: str, task_id: str, history: object) -> str:
         """The notice for this turn; empty when there is nothing to say."""
@@ -209,6 +212,7 @@ class Recorder:
         )
 
         def work(store: Store) -> tuple[str, str]:
+            store.use(settings.durability)
             with store.transaction():
                 text = reconcile(store, turn)
                 return text, last_compaction(store, chain)
@@ -251,7 +255,7 @@ class Recorder:
         try:
             return fingerprint.dumps(value)
         except (TypeError, ValueError, RecursionError):
-            return repr(value)
+            return fingerprint.plain(value)
 
     def _hash_key(self) -> bytes | None:
         if self._key is None:
@@ -309,13 +313,18 @@ class Recorder:
     # -- the second closing signal ---------------------------------------------------------------------------------
 
     def _closed_already(self, tool_name: str, args: Mapping[str, Any], task_id: str, outcome: Outcome) -> bool:
-        """A post for a nested call (Hermes 0.19) whose return was seen and recorded just before."""
-        mark = (task_id, tool_name, self._arguments(tool_name, args, False)[3], outcome.status)
-        try:
-            self._nested_done.remove(mark)
-        except ValueError:
-            return False
-        return True
+        """A post for a nested call (Hermes 0.19) whose return was seen and recorded just before.
+
+        The first word stands, as for every call; only a post that contradicts it is worth a search for its row.
+        """
+        mark = (task_id, tool_name, self._arguments(tool_name, args, False)[3])
+        for place, (nested, status) in enumerate(self._nested_done):
+            if nested == mark:
+                del self._nested_done[place]
+                if status != outcome.status:
+                    self.keeper.contradict(tool_name, task_id, mark[2], outcome, self._clock())
+                return True
+        return False
 
     def _settle_returned(self) -> None:
         """Calls that were seen to return a while ago and whose post has not come."""
@@ -337,6 +346,8 @@ class Recorder:
         if known is not None and known[1] > now:
             return known[0]
         chain, found = conversation(self.paths.state, session_id)
+        if not found and known is not None:
+            return known[0]
         self._remember(session_id, chain, float("inf") if found else now + _LINEAGE_FRESH_S)
         return chain
 

@@ -66,8 +66,8 @@ class Store:
             # Before the file has its first page only; half the usual size halves what a commit must copy.
             self.connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             self.journal_mode, self.mount = self._choose_journal(paths.ledger)
-            self.durability = durability
-            self.connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
+            self._durability = ""
+            self.use(durability)
             self.connection.execute("PRAGMA wal_autocheckpoint=0")
             with self.turn(0.5):
                 schema.prepare(self.connection)
@@ -87,6 +87,12 @@ class Store:
                     raise
                 (mode,) = self.connection.execute("PRAGMA journal_mode=DELETE").fetchone()
         return str(mode).lower(), mount
+
+    def use(self, durability: str) -> None:
+        """Wait for the disk at every commit (`full`), or leave that to the system (`normal`)."""
+        if durability != self._durability:
+            self.connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
+            self._durability = durability
 
     def enter(self, seconds: float) -> None:
         """Take our turn among the writer processes. Raises BusyError when it does not come in time."""
@@ -284,6 +290,15 @@ class Store:
                 (tool_name, task_id, args_hash),
             ).fetchone()
         return (int(found[0]), str(found[1] or ""), True) if found else None
+
+    def newest_nested(self, tool_name: str, task_id: str, args_hash: bytes | None) -> int | None:
+        """The newest settled call without an id of this tool, task and arguments."""
+        found = self.connection.execute(
+            "SELECT id FROM ledger WHERE id > (SELECT max(id) FROM ledger) - 200 AND tool_call_id = ''"
+            f" AND tool_name = ? AND task_id = ? AND args_hash IS ? AND NOT ({_UNSETTLED}) ORDER BY id DESC LIMIT 1",
+            (tool_name, task_id, args_hash),
+        ).fetchone()
+        return int(found[0]) if found else None
 
     # -- reconciling -----------------------------------------------------------------------------------------------
 

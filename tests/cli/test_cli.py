@@ -113,3 +113,17 @@ def run_program(home: Path, command: tuple[str, ...], **options: Any) -> subproc
     return subprocess.run(
         [sys.executable, "-m", "ledger_tui", *command], env=environ, cwd=home, check=False, timeout=60, **options
     )
+
+
+def test_without_its_libraries_it_says_so_in_one_sentence(tmp_path: Path) -> None:
+    """As after `pip install --no-deps` into a host's own environment: no site packages at all."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "ledger_tui", "--hermes-home", str(tmp_path), "status"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).resolve().parents[2],
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("ledger-tui: the Python package 'typer' is not installed here;")
+    assert done.stderr.count("\n") == 1

@@ -66,7 +66,7 @@ def _whole(reading: Reading) -> Check:
         "integrity",
         FAIL,
         f"SQLite finds the ledger damaged: {'; '.join(str(row[0]) for row in rows)}.",
-        "Stop the host, copy ledger.db with its -wal and -shm, and recover the copy (sqlite3 COPY .recover).",
+        "Stop the host, copy ledger.db with its -wal and -shm, and follow 'The ledger is damaged' in docs/trouble.md.",
     )
 
 
