@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -97,10 +98,18 @@ def _is_sorted(value: dict[Any, Any]) -> bool:
     return len(names) < 2 or (all(isinstance(n, str) for n in names) and names == sorted(names))
 
 
+@lru_cache(maxsize=64)
+def _keyed(key: bytes, tool_name: str) -> blake2b:
+    start = blake2b(key=key, digest_size=HASH_BYTES)
+    start.update(f"{tool_name}\0".encode("utf-8", "surrogatepass"))
+    return start
+
+
 def call_hash(key: bytes, tool_name: str, canonical_args: str) -> bytes:
     """Equal for calls of one tool with equal arguments."""
-    text = f"{tool_name}\0{canonical_args}".encode("utf-8", "surrogatepass")
-    return blake2b(text, key=key, digest_size=HASH_BYTES).digest()
+    state = _keyed(key, tool_name).copy()
+    state.update(canonical_args.encode("utf-8", "surrogatepass"))
+    return state.digest()
 
 
 def value_hash(key: bytes, value: Any) -> str:

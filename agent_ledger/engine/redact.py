@@ -156,14 +156,14 @@ _HARMLESS = re.compile(
 )
 
 
-def _hints_with(mark: str) -> tuple[str, ...]:
-    """Hints that contain `mark`, a character that much text lacks."""
-    return tuple(hint for hint in _ALL_HINTS if mark in hint)
+_EVERY_HINT = {hint for hints, _, _ in _RULES for hint in hints}
+_HINTS = sorted(hint for hint in _EVERY_HINT if not any(other in hint for other in _EVERY_HINT - {hint}))
+"""Without those that contain another one: where they stand, the other stands too."""
 
+_MARKED_HINTS = tuple((mark, tuple(hint for hint in _HINTS if mark in hint)) for mark in "_-:.")
+"""Hints by a character in them that much text lacks."""
 
-_ALL_HINTS = tuple(dict.fromkeys(hint for hints, _, _ in _RULES for hint in hints))
-_MARKED_HINTS = tuple((mark, _hints_with(mark)) for mark in "_-:.")
-_OTHER_HINTS = tuple(hint for hint in _ALL_HINTS if not set(hint) & set("_-:."))
+_OTHER_HINTS = tuple(hint for hint in _HINTS if not set(hint) & set("_-:."))
 
 
 def may_hold_secret(text: str) -> bool:
