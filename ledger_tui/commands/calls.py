@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES
 from ledger_tui.commands.errors import usage
-from ledger_tui.commands.output import duration, print_json_list, say, table, terminal_width, warn
+from ledger_tui.commands.output import duration, fit, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
+from widgets.call_text import readable_head
+from widgets.look import fit_tail
 
 DEFAULT_LIMIT = 200
 _SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|h|d|w)")
@@ -103,12 +106,57 @@ def listed(
         warn(f"Only the newest {DEFAULT_LIMIT} are shown; --limit N shows more, --json everything.")
 
 
-def as_table(rows: list[Mapping[str, Any]], *, width: int) -> list[str]:
+def as_table(rows: Sequence[Mapping[str, Any]], *, width: int) -> list[str]:
     """Aligned lines with a head, or none where there are no rows. Everything from the ledger is inert already."""
     if not rows:
         return []
-    head = ("ID", "TIME (UTC)", "STATE", "AGE", "SESSION", "TOOL", "ARGUMENTS")
-    return table(head, [_cells(row) for row in rows], width=width, flexible=6)
+    lines = [HEAD, *(_cells(row) for row in rows)]
+    widths = _widths(lines, width)
+    kept = sorted(widths)
+    shown = [[_shortened(column, line[column], widths[column]) for column in kept] for line in lines]
+    return table(shown[0], shown[1:], width=width, flexible=len(kept) - 1)
+
+
+HEAD = ("ID", "TIME (UTC)", "STATE", "AGE", "SESSION", "TOOL", "ARGUMENTS")
+_ID, _TIME, _STATE, _AGE, _SESSION, _TOOL, _ARGUMENTS = range(len(HEAD))
+
+_GIVING_WAY = (
+    (_ARGUMENTS, 40), (_SESSION, 20), (_TOOL, 28), (_STATE, 28),
+    (_ARGUMENTS, 24), (_SESSION, 12), (_TOOL, 16), (_TIME, 14), (_STATE, 16),
+    (_ARGUMENTS, 12), (_SESSION, 8), (_TOOL, 8), (_STATE, 11),
+)  # fmt: skip
+"""Which column gives way first where not everything fits, and down to how many cells."""
+
+_LEFT_OUT: tuple[tuple[int, ...], ...] = ((), (_SESSION,), (_SESSION, _AGE))
+"""What is not shown at all where even that is too wide."""
+
+
+def _widths(lines: Sequence[Sequence[str]], width: int) -> dict[int, int]:
+    """Cells for each column that is shown: as wide as its longest text, less where that is more than `width`."""
+    longest = {column: max(cell_len(line[column]) for line in lines) for column in range(len(HEAD))}
+    found: dict[int, int] = {}
+    for left_out in _LEFT_OUT:
+        found = {column: size for column, size in longest.items() if column not in left_out}
+        over = sum(found.values()) + 2 * (len(found) - 1) - width
+        for column, least in _GIVING_WAY:
+            if over > 0 and found.get(column, 0) > least:
+                given = min(over, found[column] - least)
+                found[column] -= given
+                over -= given
+        if over <= 0:
+            break
+    return found
+
+
+def _shortened(column: int, text: str, width: int) -> str:
+    """`text` in at most `width` cells: ids keep their ends, a time loses its year."""
+    if cell_len(text) <= width or column == _ARGUMENTS:
+        return text
+    if column == _SESSION:
+        return fit_tail(text, width)
+    if column == _TIME:
+        return text[len("2026-") :]
+    return fit(text, width)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,21 +165,26 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(row["id"]),
         str(row["ts"] or "?")[:19].replace("T", " "),
-        (row["state"] + kind)[:20],
+        row["state"] + kind,
         duration(row["age_s"]),
-        (row["session_id"] or "-")[-20:],
-        row["tool_name"][:28] or "?",
+        row["session_id"] or "-",
+        row["tool_name"] or "?",
         args_line(args),
     )
 
 
 def args_line(args: Any) -> str:
-    """Arguments on one line: `name=value` pairs where they are an object, inert."""
-    if args is None:
+    """Arguments on one line: `name=value` pairs where they are an object or can be read as the start of one, inert."""
+    if not args:
         return "-"
+    lost = ""
+    if isinstance(args, str):
+        head, lost = readable_head(args)
+        args = head or args
     if isinstance(args, Mapping):
         return inert(
             " ".join(f"{name}={value if isinstance(value, str) else _plain(value)}" for name, value in args.items())
+            + (f" {lost}" if lost else "")
         )
     return inert(str(args))
 

@@ -18,6 +18,7 @@ from ledger_tui.commands import gateway, hosts, reading
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.demo.home import MARKER
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 
@@ -46,6 +47,7 @@ def summary(place: Place) -> tuple[dict[str, Any], list[SourceError]]:
             "enforced": hosts.honours_prompt_block(host),
         },
         "gateway": {"running": found.running, "evidence": found.evidence},
+        "simulation": os.path.lexists(place.home / MARKER),
     }
     return shape, problems
 
@@ -147,7 +149,7 @@ def _verdict(fail_on: str | None, ledger: Mapping[str, Any]) -> int:
 def as_text(found: Mapping[str, Any]) -> list[str]:
     """The summary for a person, a line for each part."""
     ledger, sessions, prompt = found["ledger"], found["sessions"], found["prompt_policy"]
-    lines = [f"home      {inert(found['home'])}"]
+    lines = [f"home      {inert(found['home'])}{_SIMULATED if found['simulation'] else ''}"]
     if ledger["exists"]:
         counts = ", ".join(f"{ledger[name]} {name}" for name in STATES if ledger[name])
         lines.append(f"ledger    {ledger['rows']} calls" + (f": {counts}" if counts else ""))
@@ -167,6 +169,8 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
     lines.append(f"gateway   {running}: {inert(found['gateway']['evidence'])}")
     return lines
 
+
+_SIMULATED = "  (a simulation: made by the demo, no agent ran here)"
 
 _ENFORCED = {
     True: "this host honours a prompt block",

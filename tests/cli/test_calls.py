@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
-from ledger_tui.commands.calls import since_seconds
+from ledger_tui.commands.calls import args_line, as_table, since_seconds
 from ledger_tui.commands.errors import CommandError
 
 NOW = 1_767_355_200.0
@@ -185,3 +186,51 @@ def test_lines_fit_and_align_by_cells(ledger: Any, program: Any) -> None:
     ledger.add(tool_name="patch", args_json='{"a": "b"}')
     _head, wide, narrow = program("calls").out.splitlines()
     assert wide.index("a=b") + 3 == narrow.index("a=b")
+
+
+def a_row(**changes: Any) -> dict[str, Any]:
+    plain = {"id": 7, "ts": "2026-01-02T11:58:00.000Z", "state": "confirmed", "status": "CONFIRMED", "age_s": 120.0}
+    return {**plain, "session_id": "s1", "tool_name": "patch", "args": {"path": "a.py"}, **changes}
+
+
+MALFORMED = {"state": "error", "status": "ERROR:invalid_tool_arguments", "args": {}}
+
+
+def test_columns_are_as_wide_as_what_they_hold() -> None:
+    rows = [a_row(session_id="team_reminders_2c3263cb"), a_row(id=8, **MALFORMED)]
+    assert as_table(rows, width=120) == [
+        "ID  TIME (UTC)           STATE                         AGE  SESSION                  TOOL   ARGUMENTS",
+        "7   2026-01-02 11:58:00  confirmed                     2m   team_reminders_2c3263cb  patch  path=a.py",
+        "8   2026-01-02 11:58:00  error invalid_tool_arguments  2m   s1                       patch  -",
+    ]
+
+
+def test_in_little_room_ids_keep_their_ends_and_what_is_cut_is_marked() -> None:
+    rows = [a_row(session_id="team_reminders_2c3263cb", args={"path": "p" * 90}), a_row(id=8, **MALFORMED)]
+    assert as_table(rows, width=80) == [
+        "ID  TIME (UTC)      STATE             AGE  SESSION       TOOL   ARGUMENTS",
+        "7   01-02 11:58:00  confirmed         2m   …rs_2c3263cb  patch  path=pppppppppp…",
+        "8   01-02 11:58:00  error invalid_t…  2m   s1            patch  -",
+    ]
+
+
+@pytest.mark.parametrize("width", [200, 160, 120, 100, 80, 60])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    names = {"session_id": "chat_" + "5" * 60, "tool_name": "mcp__五月の予算__" + "x" * 60, "args": {"n": "五" * 90}}
+    rows = [a_row(**names), a_row(id=123_456, **MALFORMED), a_row(ts=None, session_id=None, age_s=None)]
+    assert all(cell_len(line) <= width for line in as_table(rows, width=width))
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        ('{"path": "site/prices.html", "content": "<tab', "path=site/prices.html content=<tab…"),
+        ('{"path": "a.md", "cont', "path=a.md …"),
+        ("{'a': 1}", "{'a': 1}"),
+        ({}, "-"),
+        (None, "-"),
+        ({"command": "a\x1b[2J"}, "command=a\\u001b[2J"),
+    ],
+)
+def test_arguments_on_a_line(args: Any, line: str) -> None:
+    assert args_line(args) == line

@@ -211,3 +211,11 @@ def test_a_running_gateway_is_seen_by_its_lock(program: Any, home: Path) -> None
 def test_a_reused_process_number_is_no_gateway(program: Any, home: Path) -> None:
     (home / "gateway.pid").write_text('{"pid": 1, "start_time": 123456789}')
     assert program("status", "--json").json["gateway"]["running"] is False
+
+
+def test_a_home_that_the_demo_made_is_called_a_simulation(six_states: Any, program: Any, home: Path) -> None:
+    assert program("status", "--json").json["simulation"] is False
+    assert "simulation" not in program("status").out
+    (home / "SIMULATION.md").write_text("made by the demo")
+    assert program("status", "--json").json["simulation"] is True
+    assert program("status").out.splitlines()[0].startswith(f"home      {home}  (a simulation")
