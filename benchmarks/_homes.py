@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -59,6 +61,22 @@ def home() -> Iterator[Path]:
                 del os.environ["HERMES_HOME"]
             else:
                 os.environ["HERMES_HOME"] = before
+
+
+def environment(name: str, *packages: str) -> Path:
+    """Interpreter of a new environment under `.cache/benchmarks` with these packages, made by pip."""
+    folder = ROOT / ".cache" / "benchmarks" / name
+    python = folder / "bin" / "python"
+    print(f"making an environment with {packages[0]} …", file=sys.stderr, flush=True)
+    steps = (
+        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+    )
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(step)} failed:\n{done.stderr}")
+    return python
 
 
 _ROW = (

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import agent_ledger
-from benchmarks._homes import RESULT, ROOT, call_args, call_ids, home
-from benchmarks._paired import Report, arguments, interleaved, note, percentile
+from benchmarks._homes import RESULT, ROOT, call_args, call_ids, environment, home
+from benchmarks._paired import Report, arguments, interleaved, percentile
 
 WAXSEAL = "waxseal==0.1.6"
 
@@ -142,14 +141,9 @@ class Waxseal:
 
 def waxseal_python() -> Path:
     """Interpreter of an environment that holds waxseal; made by pip when it is first asked for."""
-    folder = ROOT / ".cache" / "benchmarks" / "waxseal"
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        note(f"making an environment with {WAXSEAL} …")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", WAXSEAL], check=True)
-        (folder / "ready").touch()
-    return python
+    python = ROOT / ".cache" / "benchmarks" / "waxseal" / "bin" / "python"
+    ready = python.parent / "waxseal"
+    return python if ready.exists() else environment("waxseal", WAXSEAL)
 
 
 def against_waxseal(calls: int, folder: Path) -> Report:

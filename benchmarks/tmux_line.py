@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 import sysconfig
 import time
 from pathlib import Path
 
-from benchmarks._homes import ROOT, fill, home
-from benchmarks._paired import Report, arguments, interleaved, note
+from benchmarks._homes import ROOT, environment, fill, home
+from benchmarks._paired import Report, arguments, interleaved
 
 
 def installed_script() -> Path:
@@ -19,13 +17,8 @@ def installed_script() -> Path:
     beside = Path(sysconfig.get_path("scripts")) / "ledger-tui"
     if beside.exists():
         return beside
-    folder = ROOT / ".cache" / "benchmarks" / "installed"
-    shutil.rmtree(folder, ignore_errors=True)
-    note("installing the checkout into an environment of its own …")
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, str(ROOT), "--constraint", str(ROOT / "constraints.txt")], check=True)
-    return folder / "bin" / "ledger-tui"
+    constraints = str(ROOT / "constraints.txt")
+    return environment("installed", str(ROOT), "--constraint", constraints).with_name("ledger-tui")
 
 
 def timed(command: list[str], place: Path) -> float:
