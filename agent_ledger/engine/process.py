@@ -10,6 +10,8 @@ from pathlib import Path
 
 from .records import Writer
 
+_WINDOWS = os.name == "nt"
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -79,7 +81,7 @@ def is_dead(writer: Writer) -> bool | None:
         return True
     if writer.pid_namespace != here.pid_namespace:
         return None
-    if os.name == "nt":
+    if _WINDOWS:
         return None  # There, asking with signal 0 would interrupt the process instead.
     try:
         os.kill(writer.pid, 0)

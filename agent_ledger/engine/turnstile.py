@@ -6,6 +6,7 @@ the very moment another writes. Taking turns avoids it, and is fairer than SQLit
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sqlite3
@@ -57,7 +58,9 @@ class Turnstile:
 
     def leave(self) -> None:
         if fcntl is not None:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            # What was written in our turn is written; a lock that cannot be given back must not make it look undone.
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
         os.close(self._descriptor)
