@@ -51,14 +51,11 @@ def pre_tool_call(
     try:
         if tool_name in READ_ONLY:
             return
+        tool, session, turn, call, task, request = _texts(
+            tool_name, session_id, turn_id, tool_call_id, task_id, api_request_id
+        )
         recorder().pre_tool_call(
-            _text(tool_name),
-            args,
-            session_id=_text(session_id),
-            turn_id=_text(turn_id),
-            tool_call_id=_text(tool_call_id),
-            task_id=_text(task_id),
-            request_id=_text(api_request_id),
+            tool, args, session_id=session, turn_id=turn, tool_call_id=call, task_id=task, request_id=request
         )
     except Exception as error:
         _complain("pre_tool_call", error)
@@ -82,15 +79,18 @@ def post_tool_call(
     try:
         if tool_name in READ_ONLY:
             return
+        tool, session, turn, call, task, request = _texts(
+            tool_name, session_id, turn_id, tool_call_id, task_id, api_request_id
+        )
         recorder().post_tool_call(
-            _text(tool_name),
+            tool,
             args,
             result,
-            session_id=_text(session_id),
-            turn_id=_text(turn_id),
-            tool_call_id=_text(tool_call_id),
-            task_id=_text(task_id),
-            request_id=_text(api_request_id),
+            session_id=session,
+            turn_id=turn,
+            tool_call_id=call,
+            task_id=task,
+            request_id=request,
             status=status,
             error_type=error_type,
             duration_ms=duration_ms,
@@ -196,6 +196,16 @@ def _text(value: Any) -> str:
     if type(value) is str:
         return value if value.isascii() else storable(value)
     return "" if value is None else storable(str(value))
+
+
+def _texts(*values: Any) -> tuple[str, ...]:
+    """Names and ids as text that SQLite takes. The common case, plain ASCII throughout, is told at one look."""
+    try:
+        if "".join(values).isascii():
+            return values
+    except TypeError:
+        pass
+    return tuple(_text(value) for value in values)
 
 
 def _complain(hook: str, error: Exception) -> None:

@@ -30,7 +30,8 @@ class Issue:
     request_id: str
     tool_name: str
     args_json: str
-    args_cut: bool
+    args_cut: int
+    """0 or 1: SQLite takes a plain number without asking what a bool is."""
     args_redacted: int
     args_hash: bytes | None
     value_hashes: str | None

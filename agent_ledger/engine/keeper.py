@@ -68,7 +68,7 @@ class Keeper:
         self._stop = threading.Event()
         self._starting = threading.Lock()
         self._writes = 0
-        self._warned = False
+        self._warned = self._puzzled = False
         self.trouble = ""
         """Why the ledger cannot be written right now; empty when it can."""
 
@@ -80,12 +80,15 @@ class Keeper:
             self._spool_it(event)
             return None
         try:
-            return self._directly(lambda store: self._calls.write(store, event, self._writer_id))
+            # A settlement whose row was written to this very file belongs there, wherever the file is by now.
+            return self._directly(self._writing(event), ours=self._calls.is_settlement_of_ours(event))
         except _TROUBLE as error:
             self._note(error)
         except Exception as error:
             # Nothing the host may pass is known to end here; should it, the record is worth more than the reason.
-            log.exception("agent-ledger: a record was spooled for an unexpected reason")
+            if not self._puzzled:
+                self._puzzled = True
+                log.exception("agent-ledger: a record was spooled for an unexpected reason")
             self.trouble = f"{type(error).__name__}: {error}"
         self._spool_it(event)
         return None
@@ -138,7 +141,10 @@ class Keeper:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def _directly(self, work: Callable[[Store], T]) -> T:
+    def _writing(self, event: Event) -> Callable[[Store], int | None]:
+        return lambda store: self._calls.write(store, event, self._writer_id)
+
+    def _directly(self, work: Callable[[Store], T], *, ours: bool = False) -> T:
         begun = self._mono()
         store = self._store
         if store is None:
@@ -153,7 +159,7 @@ class Keeper:
         try:
             if self._store is not store:
                 raise BusyError("the ledger is being opened anew")
-            if not store.is_in_place():
+            if not ours and not store.is_in_place():
                 self._wake.set()
                 raise BusyError("the ledger was removed or replaced")
             store.enter(max(0.0, PATIENCE_S + begun - self._mono()))

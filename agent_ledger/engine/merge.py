@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class Merger:
                     pass
             batch = spool.take_memory(BATCH)
             if batch:
-                with self._lock, self._store.turn(_TURN_S), self._store.transaction():
+                with self._lock, self._store.turn(_TURN_S), self._remembering(self._calls), self._store.transaction():
                     for record in batch:
                         self._record(record, self._owner, self._calls)
                 spool.drop_memory(len(batch))
@@ -92,7 +93,7 @@ class Merger:
     def _some(self, name: str, read_from: Callable[..., tuple[list[dict[str, Any]], int]], calls: OpenCalls) -> bool:
         """Merge the next records of a file; how far that is gets written with them. False when none are left."""
         store = self._store
-        with self._lock, store.turn(_TURN_S), store.transaction():
+        with self._lock, store.turn(_TURN_S), self._remembering(calls), store.transaction():
             start = store.merged_size(name)
             records, after = read_from(start=start)
             owner = store.spool_writer(name) or self._owner
@@ -101,6 +102,16 @@ class Merger:
             if after > start:
                 store.remember_merged(name, after, owner[0], utc_text(self._clock()))
         return after > start
+
+    @staticmethod
+    @contextlib.contextmanager
+    def _remembering(calls: OpenCalls) -> Iterator[None]:
+        """Rows that are taken back must not be remembered: their ids go to others."""
+        try:
+            yield
+        except BaseException:
+            calls.forget()
+            raise
 
     def _record(self, record: dict[str, Any], owner: Owner, calls: OpenCalls) -> Owner:
         """Write one record in the name of its owner; the owner of the records behind it.

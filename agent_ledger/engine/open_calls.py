@@ -46,6 +46,10 @@ class OpenCalls:
         self.open.clear()
         self._repeats.clear()
 
+    def is_settlement_of_ours(self, event: object) -> bool:
+        """Does it settle a call whose row this process wrote?"""
+        return isinstance(event, Settlement) and event.key in self.open
+
     def write(self, store: Store, event: Event, writer_id: int) -> int | None:
         """Write one event in the name of a writer. The row's id, or None where there is none for it."""
         if isinstance(event, Issue):

@@ -105,7 +105,7 @@ class Recorder:
                 request_id=request_id,
                 tool_name=tool_name,
                 args_json=stored,
-                args_cut=cut,
+                args_cut=int(cut),
                 args_redacted=redacted,
                 args_hash=args_hash,
                 value_hashes=hashes,

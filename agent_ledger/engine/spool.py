@@ -123,6 +123,7 @@ class Spool:
         self._lock = threading.Lock()
         self._folders = [paths.spool, paths.spool_elsewhere]
         self._files: list[tuple[Path, int]] = []
+        self._token, self._made = secrets.token_hex(6), 0
         self._memory: deque[Record] = deque()
         self.lost = 0
         self.active = False
@@ -153,7 +154,9 @@ class Spool:
         return False
 
     def _open(self, folder: Path) -> tuple[Path, int] | None:
-        path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}"
+        # Numbered, so that whoever merges them later goes by the order in which they were written.
+        self._made += 1
+        path = folder / f"{os.getpid()}-{self._token}-{self._made:06d}{SUFFIX}"
         try:
             if folder == self._paths.spool:
                 private_folder(self._paths.data)

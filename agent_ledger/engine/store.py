@@ -43,6 +43,11 @@ _INSERT = (
     f"INSERT INTO ledger({', '.join(ISSUE_COLUMNS)}, changed) VALUES({','.join('?' * len(ISSUE_COLUMNS))}, {_NEXT})"
 )
 
+_SETTLE = (
+    "UPDATE ledger SET status=?, effect=?, result_digest=?, settled_ts=?, duration_ms=?, exit_code=?, closed_by=?,"
+    f" changed={_NEXT} WHERE id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED')"
+)
+
 _UNSETTLED = "status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
 
 
@@ -62,6 +67,7 @@ class Store:
         self.connection = sqlite3.connect(
             paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
+        self._cursor = self.connection.cursor()
         try:
             # Before the file has its first page only; half the usual size halves what a commit must copy.
             self.connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
@@ -168,7 +174,7 @@ class Store:
 
     def insert(self, row: Sequence[Any], *, now_us: int) -> int:
         """Add a call (values in the order of ISSUE_COLUMNS); its id."""
-        return int(self.connection.execute(_INSERT, (*row, now_us)).lastrowid or 0)
+        return self._cursor.execute(_INSERT, (*row, now_us)).lastrowid or 0
 
     def hashes_of(self, sessions: Sequence[str], limit: int) -> list[tuple[Any, ...]]:
         """The newest calls of a conversation that may have run: argument hash, first of its kind, time."""
@@ -205,9 +211,8 @@ class Store:
 
     def settle(self, call_id: int, tool_call_id: str, outcome: Outcome, *, by: str, ts: str, now_us: int) -> bool:
         """Settle one unsettled row. False when there is none with that id and call id."""
-        cursor = self.connection.execute(
-            "UPDATE ledger SET status=?, effect=?, result_digest=?, settled_ts=?, duration_ms=?, exit_code=?,"
-            f" closed_by=?, changed={_NEXT} WHERE id=? AND tool_call_id=? AND {_UNSETTLED}",
+        cursor = self._cursor.execute(
+            _SETTLE,
             (
                 outcome.status, outcome.effect, outcome.digest, ts, outcome.duration_ms, outcome.exit_code, by, now_us,
                 call_id, tool_call_id,
