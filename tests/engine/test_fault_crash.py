@@ -236,3 +236,31 @@ def test_an_unreadable_spool_file_is_not_taken_for_an_empty_one(home: Home, monk
     home.start()
     until(lambda: not spool.files(home.paths), "the spool is merged")
     assert sorted(row["tool_call_id"] for row in home.rows()) == ["before", "other"]
+
+
+def test_two_spools_of_one_dead_process_are_merged_in_the_order_they_were_written(home: Home) -> None:
+    """The file in the home takes no more, the next one lies elsewhere; then the process is killed."""
+    home.pre(call="before")
+    home.merged()
+    holder = LockHolder(home.paths)
+    script = (
+        "from agent_ledger.engine import spool\nreal = spool._append\ncount = 0\n"
+        "def append(descriptor, record):\n    global count\n    count += 1\n"
+        "    return False if count == 5 else real(descriptor, record)\nspool._append = append\n"
+        "for n in range(4): pre(f'{prefix}-{n}')\nfor n in range(4): post(f'{prefix}-{n}')\n"
+        "say('spooled')\nos.kill(os.getpid(), 9)\n"
+    )
+    for prefix in "abcdef":
+        other = worker(home.folder, "script")
+        assert other.stdin is not None
+        other.stdin.write(f"prefix = {prefix!r}\n{script}")
+        other.stdin.close()
+        assert said(other) == "spooled"
+        other.wait()
+    assert len(spool.files(home.paths)) == 12
+    holder.release()
+    home.start()
+    until(lambda: not spool.files(home.paths), "all spools are merged")
+    rows = home.rows("tool_call_id <> 'before'")
+    assert sorted(row["tool_call_id"] for row in rows) == [f"{prefix}-{n}" for prefix in "abcdef" for n in range(4)]
+    assert {row["status"] for row in rows} == {"CONFIRMED"}

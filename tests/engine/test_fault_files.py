@@ -211,3 +211,31 @@ def test_an_event_that_sqlite_cannot_take_blocks_nothing(home: Home) -> None:
     home.paths.spool.joinpath("1-aaaaaaaaaaaa.jsonl").write_bytes(lines[0] + bad)
     holder.release()
     assert ids_of(home) == ["before", "c1", "c2"]
+
+
+def test_a_merge_that_was_taken_back_leaves_no_memory_of_rows_that_are_not_there(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.pre(call="before", args={"path": "/before"})
+    home.merged()
+    real = store.Store.remember_merged
+    refused: list[str] = []
+
+    def refuse_once(self: store.Store, name: str, size: int, writer_id: int, ts: str) -> None:
+        if not refused:
+            refused.append(name)
+            raise sqlite3.OperationalError("database or disk is full")
+        real(self, name, size, writer_id, ts)
+
+    monkeypatch.setattr(store.Store, "remember_merged", refuse_once)
+    holder = LockHolder(home.paths)
+    home.pre(call="c1", args={"path": "/once"})
+    home.pre(call="c2", args={"path": "/twice"})
+    home.pre(call="c3", args={"path": "/twice"})
+    home.post(call="c3", args={"path": "/twice"})
+    holder.release()
+    rows = home.rows()
+    assert refused != []
+    assert [(row["tool_call_id"], row["status"], row["repeat_of"]) for row in rows] == [
+        ("before", "PENDING", None), ("c1", "PENDING", None), ("c2", "PENDING", None), ("c3", "CONFIRMED", 3)
+    ]  # fmt: skip
