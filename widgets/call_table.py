@@ -88,9 +88,14 @@ def _outcome(call: Call, facts: CallFacts) -> tuple[str, str]:
     return outcome(call), "call--error" if facts.state(call) == "error" else "call--quiet"
 
 
-def _session(call: Call, facts: CallFacts) -> tuple[str, str]:
-    name = facts.session_name(call)
-    return fit_tail(name, _SESSION.width) if name == call.session_id else name, "call--quiet"
+def _session_in(width: int) -> Callable[[Call, CallFacts], tuple[str, str]]:
+    """The session's name, or its id in `width` cells."""
+
+    def text(call: Call, facts: CallFacts) -> tuple[str, str]:
+        name = facts.session_name(call)
+        return fit_tail(name, width) if name == call.session_id else name, "call--quiet"
+
+    return text
 
 
 def _age(call: Call, facts: CallFacts) -> tuple[str, str]:
@@ -136,9 +141,19 @@ ROOMY_FROM = 64
 OUTCOME_FROM = 104
 """Cells from which the outcome has a column of its own; below, an error's type stands before what was asked."""
 
+SPACIOUS_FROM = 160
+"""Cells from which names of tools and sessions have more room."""
+
 _STATE = Column("", 11, _state)
-_TOOL = (Column("TOOL", 12, _tool, below_width=ROOMY_FROM), Column("TOOL", 14, _tool, from_width=ROOMY_FROM))
-_SESSION = Column("SESSION", 16, _session, from_width=90)
+_TOOL = (
+    Column("TOOL", 12, _tool, below_width=ROOMY_FROM),
+    Column("TOOL", 14, _tool, from_width=ROOMY_FROM, below_width=SPACIOUS_FROM),
+    Column("TOOL", 22, _tool, from_width=SPACIOUS_FROM),
+)
+_SESSION = (
+    Column("SESSION", 16, _session_in(16), from_width=90, below_width=SPACIOUS_FROM),
+    Column("SESSION", 22, _session_in(22), from_width=SPACIOUS_FROM),
+)
 _GIST = Column("WHAT", 0, _gist)
 
 # In each table the columns about time are equally wide together, so that tools stand in one line down the screen.
@@ -148,7 +163,7 @@ PENDING_COLUMNS = (
     Column("AGE", 7, _age, right=True, from_width=ROOMY_FROM),
     Column("LOST IN", 11, _lost_in, right=True, from_width=ROOMY_FROM),
     *_TOOL,
-    _SESSION,
+    *_SESSION,
     _GIST,
 )
 GHOST_COLUMNS = (
@@ -157,7 +172,7 @@ GHOST_COLUMNS = (
     Column("AGE", 7, _coarse_age, right=True, from_width=ROOMY_FROM),
     Column("TOLD AT", 11, _told, right=True, from_width=ROOMY_FROM),
     *_TOOL,
-    _SESSION,
+    *_SESSION,
     _GIST,
 )
 SETTLED_COLUMNS = (
@@ -166,7 +181,7 @@ SETTLED_COLUMNS = (
     Column("TIME", 11, _time, right=True, from_width=ROOMY_FROM),
     Column("TOOK", 7, _took, right=True, from_width=ROOMY_FROM),
     *_TOOL,
-    _SESSION,
+    *_SESSION,
     Column("WHAT", 0, _gist_with_error, below_width=OUTCOME_FROM),
     Column("WHAT", 0, _gist, from_width=OUTCOME_FROM),
     Column("OUTCOME", 32, _outcome, from_width=OUTCOME_FROM),
@@ -186,6 +201,10 @@ class CallTable(LineList):
         & > .call--revived { color: $secondary; }
         & > .call--tool { color: $accent; }
         & > .call--quiet { color: $text-muted; }
+        /* Without colours what matters must not be the dimmest. */
+        &:nocolor > .call--ghost { color: $foreground; }
+        &:nocolor > .call--overdue { color: $foreground; }
+        &:nocolor > .call--error { color: $foreground; }
     }
     """
 
@@ -253,6 +272,6 @@ class CallTable(LineList):
         """The columns that fit, with their final widths."""
         shown = [column for column in self._columns if column.from_width <= width < column.below_width]
         if self._one_session:
-            shown = [column for column in shown if column is not _SESSION]
+            shown = [column for column in shown if column not in _SESSION]
         fixed = 1 + sum(column.width + 2 for column in shown) - 2
         return [(column, column.width or max(0, width - fixed)) for column in shown]

@@ -296,8 +296,10 @@ class LineList(Widget, can_focus=True):
         elif heading:
             base = self.get_component_rich_style("line-list--heading")
             over = Style(bgcolor=base.bgcolor)
+        # Reversed, each text's own colour would be a ground of its own: the row is one band instead.
+        plain = bool(over.reverse)
         segments = [
-            Segment(text, (self.get_component_rich_style(name) if name else base) + over)
+            Segment(text, (self.get_component_rich_style(name) if name and not plain else base) + over)
             for text, name in painted.cells
         ]
         width = self.size.width - 1

@@ -40,6 +40,8 @@ class SessionList(LineList):
         & > .session--ghost { color: $error; text-style: bold; }
         & > .session--count { color: $text-muted; }
         & > .session--all { text-style: bold; }
+        &:nocolor > .session--overdue { color: $foreground; }
+        &:nocolor > .session--ghost { color: $foreground; }
     }
     """
 

@@ -39,6 +39,9 @@ class TopLine(Widget):
         & > .top--error { color: $error; }
         & > .top--revived { color: $secondary; }
         & > .top--quiet { color: $text-muted; }
+        &:nocolor > .top--ghost { color: $foreground; }
+        &:nocolor > .top--overdue { color: $foreground; }
+        &:nocolor > .top--error { color: $foreground; }
         & > .top--ok { color: $success; }
         & > .top--missing { color: $text-muted; }
         & > .top--stale { color: $warning; text-style: bold; }

@@ -10,7 +10,7 @@ import pytest
 from agent_ledger.engine.records import Inert, utc_text
 from screens.calls_model import CallsModel
 from screens.calls_words import Facts
-from widgets.call_table import PENDING_COLUMNS, SETTLED_COLUMNS, Column
+from widgets.call_table import PENDING_COLUMNS, SETTLED_COLUMNS, CallTable, Column
 
 from .conftest import Start
 from .ledgers import NOW, Clock, Ledger, a_call, a_change
@@ -65,3 +65,25 @@ async def test_cut_arguments_read_like_whole_ones(ledger: Ledger, start: Start) 
     ledger.done("write_file", whole[:44], ago=10, args_cut=1)
     async with start((190, 24)) as run:
         await run.until_shown("site/roses.html  content=<h1>Roses</h1>", "site/roses.html  content=<h1>…")
+
+
+def test_names_have_more_room_in_a_wide_table() -> None:
+    assert said(SETTLED_COLUMNS, "TOOL", 160, tool_name=Inert("mcp__mail__send_letter")) == "mcp__mail__send_letter"
+    assert said(SETTLED_COLUMNS, "SESSION", 160, session_id=Inert("20260530_114502_77b0de")) == "20260530_114502_77b0de"
+    assert said(SETTLED_COLUMNS, "SESSION", 120, session_id=Inert("20260530_114502_77b0de")) == "…0_114502_77b0de"
+
+
+async def test_without_colours_the_cursor_is_one_band_and_what_matters_is_not_dim(
+    ledger: Ledger, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    ledger.issue("cronjob", {"name": "x"}, ago=900, status="GHOST_REPORTED", reported_ts=utc_text(NOW))
+    ledger.done("patch", {"path": "a.py"}, ago=9)
+    ledger.done("patch", {"path": "b.py"}, ago=8)
+    async with start((100, 24)) as run:
+        settled, ghosts = (run.calls.query_one(f"#{name}", CallTable) for name in ("settled", "ghosts"))
+        band = {segment.style for segment in list(settled.render_line(1))[:-1] if segment.style}
+        assert len(band) == 1
+        assert all(style.reverse for style in band)
+        plain = ghosts.rich_style.color
+        assert {s.style.color for s in ghosts.render_line(1) if s.style and "ghost" in s.text} == {plain}
