@@ -12,7 +12,7 @@ import pytest
 
 from agent_ledger.engine import spool, store
 
-from .homes import Home, LockHolder, read_rows, until
+from .homes import Home, LockHolder, read_rows, said, until, worker
 
 
 def remove_ledger(home: Home) -> None:
@@ -239,3 +239,34 @@ def test_a_merge_that_was_taken_back_leaves_no_memory_of_rows_that_are_not_there
     assert [(row["tool_call_id"], row["status"], row["repeat_of"]) for row in rows] == [
         ("before", "PENDING", None), ("c1", "PENDING", None), ("c2", "PENDING", None), ("c3", "CONFIRMED", 3)
     ]  # fmt: skip
+
+
+def test_several_writers_follow_a_ledger_that_is_moved_into_place_under_them(home: Home, tmp_path: Path) -> None:
+    home.pre(call="kept")
+    home.post(call="kept")
+    home.merged()
+    backup = tmp_path / "backup.db"
+    copy, source = sqlite3.connect(backup), sqlite3.connect(f"{home.paths.ledger.as_uri()}?mode=ro", uri=True)
+    source.backup(copy)
+    source.close()
+    copy.close()
+    others = [worker(home.folder, "script") for _ in range(3)]
+    for number, other in enumerate(others):
+        assert other.stdin is not None
+        other.stdin.write(
+            f"p = 'p{number}'\nstart(); pre(p + '-old'); merged()\nsay('ready')\n"
+            f"while not os.path.exists({str(tmp_path / 'moved')!r}): time.sleep(0.001)\n"
+            "for n in range(60): pre(f'{p}-{n}'); post(f'{p}-{n}')\nsay(merged())\n"
+        )
+        other.stdin.close()
+    assert [said(other) for other in others] == ["ready"] * 3
+    os.replace(backup, home.paths.ledger)
+    (tmp_path / "moved").touch()
+    assert [said(other) for other in others] == ["True"] * 3
+    for other in others:
+        other.wait()
+    assert integrity(home.paths.ledger) == "ok"
+    found = [row["tool_call_id"] for row in home.rows()]
+    assert found[0] == "kept"
+    assert sorted(found[1:]) == sorted(f"p{p}-{n}" for p in range(3) for n in range(60))
+    assert set(home.statuses()) == {"CONFIRMED"}

@@ -28,7 +28,7 @@ def test_issued_and_confirmed(home: Home) -> None:
     assert row["changed"] > before["changed"]
 
 
-@pytest.mark.parametrize("order", itertools.permutations(["c1", "c2", "c3"]))
+@pytest.mark.parametrize("order", list(itertools.permutations(["c1", "c2", "c3"])))
 def test_by_call_id_in_every_order(home: Home, order: tuple[str, ...]) -> None:
     for call in ("c1", "c2", "c3"):
         home.pre(call=call)
