@@ -129,7 +129,7 @@ class Keeper:
         return self._writer_id
 
     def close(self) -> None:
-        """Stop the background thread, merge what can be merged, close the file."""
+        """Stop the background thread and close the file. What is spooled stays there for the next process."""
         self._stop.set()
         self._wake.set()
         if self._thread is not None:
