@@ -56,7 +56,9 @@ class Pane:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         env = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TMUX", "TMUX_PANE"}}
-        env |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT), "TEXTUAL_ANIMATIONS": "none"}
+        env.update(
+            {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT), "TEXTUAL_ANIMATIONS": "none"}
+        )
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, str(home)],
             stdin=slave, stdout=slave, stderr=slave, env=env, cwd=ROOT, start_new_session=True,
