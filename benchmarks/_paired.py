@@ -13,7 +13,7 @@ import os
 import platform
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -154,9 +154,3 @@ def arguments(about: str, **numbers: tuple[int, str]) -> argparse.ArgumentParser
 def note(text: str) -> None:
     """How far a long run is, on standard error."""
     print(text, file=sys.stderr, flush=True)
-
-
-def chunks(values: Sequence[float], size: int) -> Iterator[Sequence[float]]:
-    """The values in stretches of `size`, in order."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
