@@ -285,8 +285,8 @@ class CallsScreen(Screen[None]):
 
     def action_pane(self, step: int) -> None:
         """Go round the panes, and the sessions where they are in view."""
-        panes = self._panes
-        at = panes.focused()
+        # What is shown and not what has the focus: that follows a moment later, and keys may come faster.
+        at = None if self._sessions.has_focus else self._panes.shown
         stops = len(PANE_NAMES) + (1 if self._sessions.display else 0)
         at = (at + step) % stops if at is not None else (0 if step > 0 else SETTLED)
         if at == len(PANE_NAMES):

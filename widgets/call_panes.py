@@ -76,10 +76,6 @@ class CallPanes(Vertical):
             table.set_class(at == index, "-shown")
         self.tables[index].focus()
 
-    def focused(self) -> int | None:
-        """Index of the pane with the focus."""
-        return next((at for at, table in enumerate(self.tables) if table.has_focus), None)
-
     def _share_room(self) -> None:
         room = self.size.height
         share = max(3, room // 3)

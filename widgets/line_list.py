@@ -106,8 +106,9 @@ class LineList(Widget, can_focus=True):
         self._cursor = 0
         self._top = 0
         self._top_key: Hashable = None
-        self._following = follow
         self._follow_new = follow
+        # Every list starts at its top and stays there until somebody moves, whatever arrives above.
+        self._following = True
         self._painted: list[_Painted | None] = []
         self._bar: tuple[int, int] = (0, 0)
         self._count = 0
@@ -175,7 +176,7 @@ class LineList(Widget, can_focus=True):
 
     def reset(self) -> None:
         """Another set of rows altogether: start at its top."""
-        self._following = self._follow_new
+        self._following = True
         self._cursor = self._top = 0
         self._cursor_key = self._top_key = None
         self.rows_changed()

@@ -92,10 +92,12 @@ def canonical(value: Any, text: str | None = None) -> str:
 
 
 def _is_sorted(value: dict[Any, Any]) -> bool:
-    names = list(value)
-    if any(isinstance(item, (dict, list, tuple)) for item in value.values()):
-        return False
-    return len(names) < 2 or (all(isinstance(n, str) for n in names) and names == sorted(names))
+    before = ""
+    for name, item in value.items():
+        if not isinstance(name, str) or name < before or isinstance(item, (dict, list, tuple)):
+            return False
+        before = name
+    return True
 
 
 @lru_cache(maxsize=64)

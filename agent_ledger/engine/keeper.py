@@ -145,24 +145,29 @@ class Keeper:
         return lambda store: self._calls.write(store, event, self._writer_id)
 
     def _directly(self, work: Callable[[Store], T], *, ours: bool = False) -> T:
-        begun = self._mono()
+        left = PATIENCE_S  # Clocks are read only where there is something to wait for.
         store = self._store
         if store is None:
+            begun = self._mono()
             self._start()
             self._wake.set()
-            self._opened.wait(PATIENCE_S)
+            self._opened.wait(left)
             store = self._store
             if store is None:
                 raise BusyError(self.trouble or "the ledger is not open yet")
-        if not self._lock.acquire(timeout=max(0.0, PATIENCE_S + begun - self._mono())):
-            raise BusyError("another call is being written")
+            left = max(0.0, left + begun - self._mono())
+        if not self._lock.acquire(blocking=False):
+            begun = self._mono()
+            if not self._lock.acquire(timeout=left):
+                raise BusyError("another call is being written")
+            left = max(0.0, left + begun - self._mono())
         try:
             if self._store is not store:
                 raise BusyError("the ledger is being opened anew")
             if not ours and not store.is_in_place():
                 self._wake.set()
                 raise BusyError("the ledger was removed or replaced")
-            store.enter(max(0.0, PATIENCE_S + begun - self._mono()))
+            store.enter(left)
             try:
                 result = work(store)
             finally:

@@ -23,7 +23,7 @@ from .tracker import Delta, Tracker
 
 __all__ = ["Filter", "Health", "LedgerChange", "LedgerSource", "SessionTotals", "Totals"]
 
-FLOOR_S = 0.06
+FLOOR_S = 0.04
 """Least time between two readings; the first change after a quiet time is read at once."""
 
 

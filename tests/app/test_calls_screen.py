@@ -101,6 +101,23 @@ async def test_tab_goes_round_the_panes_and_the_sessions(ledger: Ledger, start: 
         assert focused(run) == "ghosts"
 
 
+async def test_keys_that_come_faster_than_the_focus_are_all_counted(ledger: Ledger, start: Start) -> None:
+    a_day(ledger)
+    async with start() as run:
+        run.calls.action_pane(-1)
+        run.calls.action_pane(-1)
+        await run.until(lambda: focused(run) == "pending")
+
+
+async def test_an_untouched_list_stays_at_its_top_while_older_rows_arrive_above(ledger: Ledger, start: Start) -> None:
+    newer = ledger.issue("terminal", {"command": "make"})
+    async with start() as run:
+        assert cursor_of(run, "pending") == newer
+        older = ledger.issue("terminal", {"command": "make all"}, ago=60)
+        await run.until(lambda: rows_of(run, "pending") == [older, newer])
+        assert cursor_of(run, "pending") == older
+
+
 async def test_j_k_and_arrows_move_the_cursor(ledger: Ledger, start: Start) -> None:
     a_day(ledger)
     async with start() as run:
