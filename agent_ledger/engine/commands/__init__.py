@@ -1,0 +1,8 @@
+"""What a call does, judged: its commands parsed and followed, never run. Pure, bounded, and it never raises."""
+
+from __future__ import annotations
+
+from .act import Act
+from .calls import acts, scripts_run, scripts_written
+
+__all__ = ["Act", "acts", "scripts_run", "scripts_written"]

@@ -1,0 +1,171 @@
+"""Commands that change how others are read: folders, variables, aliases, and those that run what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from . import outputs
+from .places import normal
+from .run import NOTHING, SILENT, Run, Stream, shown
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+MOST_ROUNDS = 12
+"""Values that are followed one by one: of a loop, of `xargs -I`."""
+
+
+def _cd(shell: Shell, run: Run, words: list[str]) -> Stream:
+    target = next((word for word in run.arguments if not word.startswith("-") or word == "-"), "$HOME")
+    shell.folder = "" if target == "-" else normal(target, shell.folder)
+    return SILENT
+
+
+def _eval(shell: Shell, run: Run, words: list[str]) -> Stream:
+    text = " ".join(run.arguments)
+    if "$(download)" in text:
+        shell.note("pipe-to-shell", "CRITICAL", "runs what it downloads, unseen", "", shown(words))
+    shell.note("eval", "LOW", "runs a text as a command", "", shown(words))
+    return shell.script(text)
+
+
+def _source(shell: Shell, run: Run, words: list[str]) -> Stream:
+    if not run.arguments:
+        return SILENT
+    if run.arguments[0] == "/dev/stdin":
+        return shell.feed(run.stdin, "sh", words)
+    return shell.execute_file(run.arguments[0], words)
+
+
+def _alias(shell: Shell, run: Run, words: list[str]) -> Stream:
+    for word in run.arguments:
+        name, sign, value = word.partition("=")
+        if sign:
+            shell.aliases[name] = value
+    return SILENT
+
+
+def _set_variables(shell: Shell, run: Run, words: list[str]) -> Stream:
+    for word in run.arguments:
+        name, sign, value = word.partition("=")
+        if sign and name.isidentifier():
+            shell.variables[name] = value
+    return SILENT
+
+
+def _set(shell: Shell, run: Run, words: list[str]) -> Stream:
+    rest = run.arguments
+    if rest[:1] == ["--"]:
+        shell.positional(rest[1:])
+    elif rest and rest[0][:1] not in ("-", "+"):
+        shell.positional(rest)
+    return SILENT
+
+
+def _trap(shell: Shell, run: Run, words: list[str]) -> Stream:
+    rest = [word for word in run.arguments if word != "--"]
+    if len(rest) > 1 and not rest[0].startswith("-"):
+        shell.script(rest[0])
+    return SILENT
+
+
+def _read(shell: Shell, run: Run, words: list[str]) -> Stream:
+    names = [word for word in run.arguments if word.isidentifier()]
+    pieces = (run.stdin.text or "").split("\n")[0].split(None, max(0, len(names) - 1)) if run.stdin.text else []
+    for place, name in enumerate(names):
+        if place < len(pieces):
+            shell.variables[name] = pieces[place]
+        else:
+            shell.variables.pop(name, None)
+    return SILENT
+
+
+def _xargs(shell: Shell, run: Run, words: list[str]) -> Stream:
+    at, marker, arguments = 0, "", run.arguments
+    while at < len(arguments) and arguments[at].startswith("-") and len(arguments[at]) > 1:
+        word = arguments[at]
+        at += 1
+        if word in ("-I", "-i", "-J", "--replace"):
+            marker = arguments[at] if word in ("-I", "-J") and at < len(arguments) else "{}"
+            at += word in ("-I", "-J")
+        elif word.startswith(("-I", "--replace=")):
+            marker = word.removeprefix("-I").removeprefix("--replace=")
+        elif word in (
+            "-n",
+            "-P",
+            "-L",
+            "-d",
+            "-s",
+            "-a",
+            "-E",
+            "--max-args",
+            "--max-procs",
+            "--delimiter",
+            "--arg-file",
+            "-S",
+            "-R",
+        ):
+            at += 1
+        elif word == "--":
+            break
+    inner = arguments[at:] or ["echo"]
+    known = (run.stdin.text or "").replace("\0", "\n").split()[:60] if run.stdin.text else []
+    if marker:
+        for item in known[:MOST_ROUNDS] or ["$INPUT"]:
+            shell.run([word.replace(marker, item) for word in inner], NOTHING, [])
+        return Stream(None, run.stdin.origins - {"terminal"})
+    return shell.run([*inner, *(known or ["$INPUT"])], NOTHING, [])
+
+
+def _find(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+    """`find … -exec COMMAND` runs COMMAND on what it finds; its own `-delete` is judged by its signature."""
+    names = outputs.found_by(run)
+    at = 0
+    arguments = run.arguments
+    while at < len(arguments):
+        if arguments[at] in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = at + 1
+            while (
+                end < len(arguments)
+                and arguments[end] != ";"
+                and not (arguments[end] == "+" and arguments[end - 1] == "{}")
+            ):
+                end += 1
+            asks = arguments[at].startswith("-ok")
+            for name in names[:4] if not asks else []:
+                shell.run([word.replace("{}", name) for word in arguments[at + 1 : end]], NOTHING, [])
+            at = end
+        at += 1
+    return None
+
+
+def _parallel(shell: Shell, run: Run, words: list[str]) -> Stream:
+    cut = next((i for i, word in enumerate(run.arguments) if word.startswith(":::")), len(run.arguments))
+    command = [word for word in run.arguments[:cut] if not word.startswith("-")]
+    items = run.arguments[cut + 1 :][:MOST_ROUNDS] or ["$INPUT"]
+    for item in items:
+        text = " ".join(command)
+        shell.script(text.replace("{}", item) if "{}" in text else f"{text} {item}")
+    return Stream()
+
+
+def _tee(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+    for word in run.arguments:
+        if not word.startswith("-"):
+            shell.files[word] = run.stdin
+    return None
+
+
+def _schedule(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+    if run.stdin.text and not any(word in ("-l", "-d", "-r") for word in run.arguments):
+        shell.script(run.stdin.text)
+    return None
+
+
+SPECIAL: dict[str, Callable[[Shell, Run, list[str]], Stream | None]] = {
+    "cd": _cd, "pushd": _cd, "eval": _eval, "source": _source, ".": _source, "alias": _alias, "set": _set,
+    "trap": _trap, "export": _set_variables, "declare": _set_variables, "typeset": _set_variables,
+    "local": _set_variables, "readonly": _set_variables, "read": _read, "xargs": _xargs, "gxargs": _xargs,
+    "find": _find, "parallel": _parallel, "tee": _tee, "at": _schedule, "batch": _schedule,
+}  # fmt: skip

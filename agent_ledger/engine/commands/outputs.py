@@ -1,0 +1,229 @@
+"""What a command would print, where its words alone tell; and where its output comes from in any case."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+from typing import TYPE_CHECKING
+
+from . import expand
+from .names import names
+from .places import is_secret, normal
+from .run import Run, Stream
+from .tree import unescape
+
+if TYPE_CHECKING:
+    from .shell import Shell
+
+DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET")
+_UNPACKERS = names("gunzip zcat bunzip2 bzcat unxz xzcat gpg gpg2 openssl zstd uncompress uudecode")
+_FOUND_NAME = ("-name", "-iname", "-path", "-wholename", "-ipath")
+
+
+def of(shell: Shell, run: Run) -> Stream:
+    """The output of one plain command."""
+    maker = _MAKERS.get(run.name)
+    if maker is not None:
+        return maker(shell, run)
+    if run.name in DOWNLOADERS:
+        return _download(shell, run)
+    origins = run.stdin.origins - {"terminal", "here"}
+    if run.name in _UNPACKERS:
+        origins |= {"decoded"}
+    return Stream(None, origins)
+
+
+def found_by(run: Run) -> list[str]:
+    """What `find` would name, as patterns: its folders with the names it asks for."""
+    roots: list[str] = []
+    for word in run.arguments:
+        if word.startswith("-") or word in ("(", ")", "!", ","):
+            if word in ("-H", "-L", "-P", "-E", "-X"):
+                continue
+            break
+        roots.append(word)
+    arguments = run.arguments
+    names = [
+        arguments[i + 1]
+        for i, word in enumerate(arguments[:-1])
+        if word in _FOUND_NAME and (not i or arguments[i - 1] not in ("!", "-not"))
+    ]
+    names = [name for name in names if name.strip("*?./")] or ["**"]
+    if (
+        "-delete" not in arguments
+        and "-type" not in arguments
+        and len(names) == 1
+        and "-mindepth" not in arguments
+        and names == ["**"]
+    ):
+        return (roots or ["."])[:8]
+    return [
+        f"{root.rstrip('/') or '/'}/**/{name}".replace("//", "/") for root in (roots or ["."])[:8] for name in names[:8]
+    ]
+
+
+def _echo(shell: Shell, run: Run) -> Stream:
+    return Stream(expand.echo(run.arguments), frozenset())
+
+
+def _printf(shell: Shell, run: Run) -> Stream:
+    return Stream(expand.printf(run.arguments))
+
+
+def _cat(shell: Shell, run: Run) -> Stream:
+    files = [word for word in run.arguments if not word.startswith("-") or word == "-"]
+    if not files:
+        return run.stdin
+    streams = [run.stdin if word == "-" else shell.files.get(word, Stream()) for word in files]
+    origins = frozenset[str]().union(*(stream.origins for stream in streams))
+    if any(is_secret(run.path(word)) for word in files):
+        origins |= {"secret"}
+    if any(stream.text is None for stream in streams):
+        return Stream(None, origins - {"terminal"})
+    return Stream("".join(stream.text or "" for stream in streams), origins)
+
+
+def _base64(shell: Shell, run: Run) -> Stream:
+    origins = run.stdin.origins - {"terminal", "here"}
+    source = next((shell.files.get(word) for word in run.arguments if word in shell.files), run.stdin) or run.stdin
+    if not any(re.fullmatch(r"--decode|-[a-zA-Z]*[dD]\w*", word) for word in run.arguments):
+        return Stream(None, origins)
+    origins |= {"decoded"}
+    if source.text is None:
+        return Stream(None, origins)
+    try:
+        raw = "".join(source.text.split())
+        data = base64.b64decode(raw + "=" * (-len(raw) % 4)) if run.name != "base32" else base64.b32decode(raw)
+        return Stream(data.decode("utf-8", "replace")[: expand.LONGEST], origins)
+    except (ValueError, binascii.Error):
+        return Stream(None, origins)
+
+
+def _xxd(shell: Shell, run: Run) -> Stream:
+    if not any(re.fullmatch(r"-\w*r\w*", word) for word in run.arguments):
+        return Stream(None, run.stdin.origins - {"terminal"})
+    origins = run.stdin.origins - {"terminal", "here"} | {"decoded"}
+    try:
+        text = bytes.fromhex("".join((run.stdin.text or "zz").split())).decode("utf-8", "replace")
+        return Stream(text, origins)
+    except ValueError:
+        return Stream(None, origins)
+
+
+def _rev(shell: Shell, run: Run) -> Stream:
+    if run.stdin.text is None:
+        return Stream(None, run.stdin.origins - {"terminal"})
+    return Stream("\n".join(line[::-1] for line in run.stdin.text.split("\n")), run.stdin.origins | {"decoded"})
+
+
+def _tr(shell: Shell, run: Run) -> Stream:
+    sets = [word for word in run.arguments if not word.startswith("-")]
+    origins = run.stdin.origins - {"terminal"}
+    if run.stdin.text is None or not sets:
+        return Stream(None, origins)
+    if len(sets) == 1:
+        if "-d" in run.arguments:
+            gone = set(_range(sets[0]))
+            return Stream("".join(char for char in run.stdin.text if char not in gone), origins)
+        return Stream(run.stdin.text, origins)
+    old, new = _range(sets[0]), _range(sets[1])
+    table = {ord(char): new[min(place, len(new) - 1)] for place, char in enumerate(old)} if new else {}
+    return Stream(run.stdin.text.translate(table), origins)
+
+
+def _range(text: str) -> str:
+    """A set of `tr`: `a-z` becomes its letters."""
+
+    def letters(match: re.Match[str]) -> str:
+        first, last = ord(match[1]), ord(match[2])
+        return "".join(map(chr, range(first, min(last, first + 255) + 1)))
+
+    return re.sub(r"(.)-(.)", letters, unescape(text), flags=re.DOTALL)
+
+
+def _pass(shell: Shell, run: Run) -> Stream:
+    """Commands that hand on (a part of) what they read: without files of their own it stays known."""
+    if any(not word.startswith("-") and not word.isdigit() for word in run.arguments):
+        return Stream(None, run.stdin.origins - {"terminal"})
+    return run.stdin
+
+
+def _tee(shell: Shell, run: Run) -> Stream:
+    return run.stdin
+
+
+def _find(shell: Shell, run: Run) -> Stream:
+    return Stream("\n".join(found_by(run)) + "\n", frozenset({"names"}))
+
+
+def _which(shell: Shell, run: Run) -> Stream:
+    words = [word for word in run.arguments if not word.startswith("-")]
+    return Stream(f"/usr/bin/{words[0]}\n" if words else "")
+
+
+def _mktemp(shell: Shell, run: Run) -> Stream:
+    return Stream("/tmp/tmp.made-by-mktemp\n")
+
+
+def _pwd(shell: Shell, run: Run) -> Stream:
+    return Stream((shell.folder or "$PWD") + "\n")
+
+
+def _basename(shell: Shell, run: Run) -> Stream:
+    word = next((word for word in run.arguments if not word.startswith("-")), "")
+    if "$" in word:
+        return Stream()
+    name = word.rstrip("/")
+    return Stream((name.rpartition("/")[2] if run.name == "basename" else name.rpartition("/")[0] or ".") + "\n")
+
+
+def _realpath(shell: Shell, run: Run) -> Stream:
+    word = next((word for word in run.arguments if not word.startswith("-")), "")
+    return Stream(normal(word, shell.folder) + "\n")
+
+
+def _rot13(shell: Shell, run: Run) -> Stream:
+    return Stream(codecs.encode(run.stdin.text, "rot13") if run.stdin.text else None, run.stdin.origins | {"decoded"})
+
+
+def _ls(shell: Shell, run: Run) -> Stream:
+    return Stream(None, frozenset({"names"}))
+
+
+def _download(shell: Shell, run: Run) -> Stream:
+    """To a file where it says so, else to its output."""
+    arguments, path = run.arguments, ""
+    url = next(
+        (word for word in arguments if "://" in word or ("." in word and "/" in word and not word.startswith("-"))), ""
+    )
+    for place, word in enumerate(arguments):
+        if run.name in ("curl", "aria2c"):
+            if re.fullmatch(r"-[a-zA-Z]*o|--output", word) and place + 1 < len(arguments):
+                path = arguments[place + 1]
+            elif re.fullmatch(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name", word) or run.name == "aria2c":
+                path = path or url.rpartition("/")[2]
+        elif run.name == "wget":
+            if re.fullmatch(r"-[a-zA-Z]*O|--output-document", word) and place + 1 < len(arguments):
+                path = arguments[place + 1]
+            elif word.startswith("--output-document="):
+                path = word.partition("=")[2]
+            elif re.fullmatch(r"-[a-zA-Z]*O-", word):
+                path = "-"
+    if run.name == "wget" and not path:
+        path = url.rpartition("/")[2]
+    got = Stream(None, frozenset({"network"}))
+    if path and path not in ("-", "/dev/stdout"):
+        shell.files[path] = got
+        shell.fetched.append(run.path(path))
+        return Stream("")
+    return got
+
+
+_MAKERS = {
+    "echo": _echo, "printf": _printf, "cat": _cat, "base64": _base64, "base32": _base64, "gbase64": _base64,
+    "xxd": _xxd, "rev": _rev, "tr": _tr, "head": _pass, "tail": _pass, "sort": _pass, "uniq": _pass, "tac": _pass,
+    "tee": _tee, "find": _find, "which": _which, "mktemp": _mktemp, "pwd": _pwd, "basename": _basename,
+    "dirname": _basename, "realpath": _realpath, "readlink": _realpath, "rot13": _rot13, "ls": _ls,
+}  # fmt: skip

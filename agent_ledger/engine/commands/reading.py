@@ -1,0 +1,85 @@
+"""Signatures: keys, passwords and tokens that are read, copied or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import places
+from .names import names
+from .run import Found, Run
+
+_READERS = names(
+    """cat head tail less more bat batcat tac nl od xxd hexdump strings base64 base32 cut awk gawk sed grep egrep
+    fgrep rg ag sort uniq wc cp mv scp rsync tar zip gzip 7z curl wget nc ncat socat dd tee vim vi nano view
+    emacs jq yq python python3 perl ruby paste diff cmp column fold rev pr fmt openssl gpg sqlite3 install ln
+    rclone xargs mail sendmail mutt ftp sftp tftp http https printf read mapfile pbcopy xclip wl-copy clip.exe
+    source ."""
+)
+_SENDERS = names("curl wget scp rsync nc ncat socat sftp ftp tftp http https rclone mail sendmail mutt")
+_QUIET_VIEWS = names("wc source .")
+_KEYS_IN_USE = names("-i --key --cert --cacert --private-key --identity -E --capath -F --key-file --keyfile")
+
+
+def secrets(run: Run) -> Iterator[Found]:
+    """A file of secrets among what a reading command is given, or fed into it."""
+    if run.name not in _READERS:
+        fed = [path for operator, path in run.redirected if operator == "<" and places.is_secret(run.path(path))]
+        for path in fed:
+            yield "credential-read", "HIGH", "reads a file of secrets", run.path(path)
+        return
+    sends = run.name in _SENDERS
+    for place, word in enumerate(run.arguments):
+        before = run.arguments[place - 1] if place else ""
+        if before in _KEYS_IN_USE and run.name in ("curl", "openssl", "scp", "rsync", "sftp", "wget", "gpg", "dd"):
+            continue
+        yield from _word(run, word, sends, place)
+    for operator, path in run.redirected:
+        if operator == "<" and places.is_secret(run.path(path)):
+            yield "credential-read", "HIGH", "reads a file of secrets", run.path(path)
+
+
+def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
+    if word.startswith("-") and "=" not in word and "@" not in word and "/" not in word:
+        return
+    if run.name in ("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq") and " " in word:
+        return
+    if (
+        run.name in ("cp", "mv", "install", "ln", "scp", "rsync")
+        and place == len(run.arguments) - 1
+        and place > 0
+        and not sends
+    ):
+        return
+    if word.startswith(("http://", "https://", "git@", "ssh://")):
+        return
+    candidate = (
+        word.rpartition("@")[2]
+        if word.startswith(("@", "-d@", "--data", "-F")) or "=@" in word
+        else word.rpartition("=")[2]
+    )
+    if ":" in candidate and run.name in ("scp", "rsync") and not candidate.startswith("/"):
+        candidate = candidate.partition(":")[2]
+    path = run.path(candidate.removeprefix("file://"))
+    if not places.is_secret(path):
+        return
+    if sends and run.name in (
+        "curl",
+        "wget",
+        "nc",
+        "ncat",
+        "socat",
+        "http",
+        "https",
+        "ftp",
+        "tftp",
+        "rclone",
+        "mail",
+        "mutt",
+        "sendmail",
+    ):
+        yield "exfiltration", "CRITICAL", "sends a file of secrets out", path
+    else:
+        severity = (
+            "CRITICAL" if path in ("/etc/shadow", "/etc/gshadow") else "LOW" if run.name in _QUIET_VIEWS else "HIGH"
+        )
+        yield "credential-read", severity, "reads a file of secrets", path

@@ -1,0 +1,58 @@
+"""One plain command as a signature sees it, and what flows in and out of commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..inert import clip
+from .places import normal
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What flows through a pipe or lies in a file: its text where it is known, and where it comes from."""
+
+    text: str | None = None
+    origins: frozenset[str] = frozenset()
+    """Among "network", "decoded", "secret", "terminal" (nothing was put in)."""
+
+
+NOTHING = Stream(None, frozenset({"terminal"}))
+SILENT = Stream("")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One plain command, as a signature sees it."""
+
+    name: str
+    arguments: list[str]
+    stdin: Stream
+    folder: str
+    redirected: tuple[tuple[str, str], ...] = ()
+    """(operator, path) of what it reads and writes by redirection."""
+    chained: bool = False
+    """Does its output go to another command?"""
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def path(self, word: str) -> str:
+        """A word as a path in normal form."""
+        return normal(word, self.folder)
+
+
+Found = tuple[str, str, str, str]
+"""Kind, severity, what it does, target."""
+
+
+_SAFE = re.compile(r"[\w@%+=:,./~$*?{}\[\]()…^-]+")
+
+
+def quote(word: str) -> str:
+    """The word as it would be typed."""
+    return word if _SAFE.fullmatch(word) else "'" + word.replace("'", "'\\''") + "'"
+
+
+def shown(words: list[str]) -> str:
+    """A command in its normal form, for a sentence."""
+    return clip(" ".join(quote(clip(word, 120)) for word in words[:40]), 240)

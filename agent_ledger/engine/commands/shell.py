@@ -1,0 +1,361 @@
+"""Walks what a command would run, without running it, and hands every plain command to the signatures."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable
+
+from ..inert import clip, inert
+from . import expand, outputs, wrappers
+from .act import Act
+from .builtins import MOST_ROUNDS, SPECIAL
+from .interpreters import LANGUAGES, inline_code, versionless
+from .names import names
+from .places import normal
+from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown
+from .syntax import parse, parse_text
+from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
+
+MOST_STEPS = 1_500
+"""Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
+
+SHELLS = names("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash osh")
+
+
+class Shell:
+    """One reading of one command line. `judge` is asked about every plain command."""
+
+    def __init__(
+        self, judge: Callable[[Run], Iterable[Found]], judge_code: Callable[[str, str], Iterable[Found]]
+    ) -> None:
+        self._judge = judge
+        self._judge_code = judge_code
+        self.variables: dict[str, str] = {"IFS": " \t\n"}
+        self.functions: dict[str, list[Pipeline]] = {}
+        self.aliases: dict[str, str] = {}
+        self.files: dict[str, Stream] = {}
+        self.folder = ""
+        self.acts: dict[tuple[str, str, str], Act] = {}
+        self.executed: list[str] = []
+        self.fetched: list[str] = []
+        self._steps = 0
+        self._depth = 0
+        self._active: list[str] = []
+
+    # -- what is found ---------------------------------------------------------------------------------------------
+
+    def note(self, kind: str, severity: str, what: str, target: str, shown: str) -> None:
+        """Keep one act; the same act is kept once."""
+        target = inert(clip(target, 200))
+        text = inert(clip(f"{what}: {shown}" if shown else what, 400))
+        self.acts.setdefault((kind, severity, target), Act(kind, severity, text, target))
+
+    def step(self) -> None:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise UnreadableError("more commands than are looked at")
+
+    # -- walking ---------------------------------------------------------------------------------------------------
+
+    def script(self, text: str, stdin: Stream = NOTHING) -> Stream:
+        """Follow a text that a shell would run."""
+        self._depth += 1
+        try:
+            return self.walk(parse(text, self._depth), stdin)
+        finally:
+            self._depth -= 1
+
+    def walk(self, pipelines: list[Pipeline], stdin: Stream = NOTHING) -> Stream:
+        """Follow pipelines in order; what they print together."""
+        printed: list[Stream] = []
+        for pipeline in pipelines:
+            flow = stdin
+            for place, command in enumerate(pipeline.commands):
+                self.step()
+                flow = self.command(command, flow, chained=place < len(pipeline.commands) - 1 or pipeline.background)
+            printed.append(flow)
+        return _together(printed)
+
+    def command(self, command: Command, stdin: Stream, *, chained: bool) -> Stream:
+        if isinstance(command, Simple):
+            return self.simple(command, stdin, chained=chained)
+        stdin, outputs_to = self.redirect(command.redirections, stdin)
+        printed = self.compound(command, stdin)
+        return self.write(printed, outputs_to, command.kind)
+
+    def compound(self, node: Compound, stdin: Stream) -> Stream:
+        if node.kind == "function":
+            self.functions[node.name] = node.bodies[0]
+            return SILENT
+        if node.kind == "for":
+            return self.loop(node, stdin)
+        if node.kind == "subshell":
+            kept = dict(self.variables), self.folder
+            try:
+                return self.walk(node.bodies[0], stdin)
+            finally:
+                self.variables, self.folder = kept[0], kept[1]
+        return _together([self.walk(body, stdin) for body in node.bodies])
+
+    def loop(self, node: Compound, stdin: Stream) -> Stream:
+        values = expand.fields(node.words, self.variables, self.substitute)[:MOST_ROUNDS] if node.words else []
+        printed = []
+        for value in values or [f"${node.name}" if node.words or not node.name else "$@"]:
+            if node.name:
+                self.variables[node.name] = value
+            printed += [self.walk(body, stdin) for body in node.bodies]
+        return _together(printed)
+
+    def simple(self, node: Simple, stdin: Stream, *, chained: bool) -> Stream:
+        for name, word in node.assignments:
+            value = expand.text_of(word, self.variables, self.substitute)
+            if name.endswith("+"):
+                name = name[:-1]
+                value = (self.variables.get(name, "") + value)[: expand.LONGEST]
+            self.variables[name] = value
+        words = expand.fields(node.words, self.variables, self.substitute)
+        stdin, outputs_to = self.redirect(node.redirections, stdin)
+        printed = self.run(words, stdin, outputs_to, chained=chained) if words else SILENT
+        return self.write(printed, outputs_to, words[0] if words else "")
+
+    def substitute(self, body: list[Pipeline], direction: str) -> str:
+        self.step()
+        self._depth += 1
+        if self._depth > 20:
+            raise UnreadableError("substitutions nested too deeply")
+        try:
+            printed = self.walk(body)
+        finally:
+            self._depth -= 1
+        if direction:
+            name = f"/dev/fd/{len(self.files) + 10}"
+            self.files[name] = printed
+            return name
+        if printed.text is None:
+            if "network" in printed.origins:
+                return "$(download)"
+            return expand.UNKNOWN
+        return printed.text.rstrip("\n")
+
+    # -- redirections ----------------------------------------------------------------------------------------------
+
+    def redirect(self, redirections: list[Redirection], stdin: Stream) -> tuple[Stream, list[tuple[str, str]]]:
+        """What a command reads, and (operator, path) of what it reads and writes by redirection."""
+        paths: list[tuple[str, str]] = []
+        for one in redirections:
+            if one.operator == "<<":
+                body = one.body or ""
+                if not one.literal and ("$" in body or "`" in body):
+                    body = expand.text_of(parse_text(body), self.variables, self.substitute)
+                stdin = Stream(body, frozenset({"here"}))
+                continue
+            target = expand.text_of(one.target, self.variables, self.substitute)
+            if one.operator == "<<<":
+                stdin = Stream(target + "\n", frozenset({"here"}))
+            elif one.operator in ("<", "<>"):
+                stdin = self.files.get(target, Stream())
+                paths.append(("<", target))
+            elif not (one.operator in (">&", "<&") and (target.isdigit() or target == "-")):
+                paths.append((">>" if one.operator in (">>", "&>>") else ">", target))
+        return stdin, paths
+
+    def write(self, printed: Stream, paths: list[tuple[str, str]], name: str) -> Stream:
+        written = [path for operator, path in paths if operator != "<"]
+        for path in written:
+            if len(self.files) < 200:
+                self.files[path] = printed
+        return SILENT if written else printed
+
+    # -- one command -----------------------------------------------------------------------------------------------
+
+    def run(
+        self, words: list[str], stdin: Stream, redirected: list[tuple[str, str]], *, chained: bool = False
+    ) -> Stream:
+        """Take wrappers away until a plain command stands there; judge it; what it prints."""
+        for _ in range(24):
+            self.step()
+            if not words:
+                return Stream(None, stdin.origins)
+            name, arguments = _name(words[0]), words[1:]
+            if words[0] in self.aliases and words[0] not in self._active:
+                return self.alias(words[0], arguments, stdin)
+            if words[0] in self.functions:
+                return self.function(words[0], arguments, stdin, chained=chained)
+            if name in SHELLS:
+                return self.shell(name, arguments, stdin, words)
+            found = wrappers.inner(name, arguments)
+            if found is not None:
+                self.variables.update(found.assigned)
+                self.judged(Run(name, arguments, stdin, self.folder, (), chained, self.variables), words)
+                if found.script:
+                    return self.script(found.script, stdin)
+                if not found.words:
+                    return Stream(None, stdin.origins)
+                words = list(found.words)
+                continue
+            return self.plain(name, arguments, stdin, redirected, words, chained=chained)
+        raise UnreadableError("wrapped too often")
+
+    def judged(self, run: Run, words: list[str]) -> None:
+        for kind, severity, what, target in self._judge(run):
+            self.note(kind, severity, what, target, shown(words))
+
+    def plain(
+        self, name: str, arguments: list[str], stdin: Stream, redirected: list[tuple[str, str]], words: list[str],
+        *, chained: bool,
+    ) -> Stream:  # fmt: skip
+        special = SPECIAL.get(name)
+        run = Run(name, arguments, stdin, self.folder, tuple(redirected), chained, self.variables)
+        if special is not None:
+            done = special(self, run, words)
+            if done is not None:
+                return done
+        self.judged(run, words)
+        language = LANGUAGES.get(versionless(name))
+        if language:
+            return self.interpreter(language, run, words)
+        if "/" in words[0] or name.endswith((".sh", ".py")):
+            self.execute_file(words[0], words)
+        return outputs.of(self, run)
+
+    def function(self, name: str, arguments: list[str], stdin: Stream, *, chained: bool) -> Stream:
+        if name in self._active:
+            if chained:
+                self.note(
+                    "kill-host", "CRITICAL", "a function that starts itself again and again (fork bomb)", name, name
+                )
+            return Stream()
+        kept = {key: self.variables.get(key) for key in ("@", "*", "#", *"123456789")}
+        self.positional(arguments)
+        try:
+            return self.called(name, lambda: self.walk(self.functions[name], stdin))
+        finally:
+            for key, value in kept.items():
+                if value is None:
+                    self.variables.pop(key, None)
+                else:
+                    self.variables[key] = value
+
+    def alias(self, name: str, arguments: list[str], stdin: Stream) -> Stream:
+        text = " ".join([self.aliases[name], *map(quote, arguments)])
+        return self.called(name, lambda: self.script(text, stdin))
+
+    def called(self, name: str, body: Callable[[], Stream]) -> Stream:
+        self._active.append(name)
+        try:
+            return body()
+        finally:
+            self._active.pop()
+
+    def positional(self, arguments: list[str], zero: str | None = None) -> None:
+        self.variables["@"] = self.variables["*"] = " ".join(arguments)
+        self.variables["#"] = str(len(arguments))
+        for number, value in enumerate(arguments[:9], 1):
+            self.variables[str(number)] = value
+        if zero is not None:
+            self.variables["0"] = zero
+
+    # -- shells and interpreters -----------------------------------------------------------------------------------
+
+    def shell(self, name: str, arguments: list[str], stdin: Stream, words: list[str]) -> Stream:
+        """`sh -c TEXT`, `sh FILE`, `… | sh`, `sh <<EOF`."""
+        at, takes_text, from_input = 0, False, False
+        while at < len(arguments) and arguments[at][:1] in ("-", "+") and len(arguments[at]) > 1:
+            option = arguments[at]
+            at += 1
+            if option == "--":
+                break
+            if option in ("--rcfile", "--init-file", "-o", "+o", "-O", "+O"):
+                at += 1
+            elif option in ("--version", "--help"):
+                return Stream()
+            elif not option.startswith("--"):
+                takes_text = takes_text or "c" in option
+                from_input = from_input or "s" in option
+            elif option == "--command":
+                takes_text = True
+        rest = arguments[at:]
+        if takes_text and rest:
+            if len(rest) > 1:
+                self.positional(rest[2:], rest[1])
+            return self.fed(rest[0], name, words)
+        if rest and not from_input and rest[0] != "-" and rest[0] != "/dev/stdin":
+            self.positional(rest[1:])
+            return self.execute_file(rest[0], words)
+        self.positional(rest)
+        return self.feed(stdin, name, words)
+
+    def fed(self, text: str, name: str, words: list[str]) -> Stream:
+        """A text handed to a shell as one word."""
+        if text == "$(download)":
+            self.note("pipe-to-shell", "CRITICAL", "runs what it downloads, unseen", "", shown(words))
+        return self.script(text)
+
+    def feed(self, stdin: Stream, name: str, words: list[str]) -> Stream:
+        """What flows into a shell or an interpreter that runs it."""
+        if "network" in stdin.origins and (stdin.text is None or "decoded" not in stdin.origins):
+            self.note("pipe-to-shell", "CRITICAL", f"runs what it downloads, unseen, in {name}", "", shown(words))
+        elif "decoded" in stdin.origins:
+            self.note("decode-to-shell", "HIGH", f"decodes a text and runs it in {name}", "", shown(words))
+        elif stdin.text is None and "terminal" not in stdin.origins:
+            self.note("pipe-to-shell", "MEDIUM", f"runs in {name} what another command makes", "", shown(words))
+        if stdin.text is None:
+            return Stream()
+        if "here" in stdin.origins:
+            self.note("heredoc-code", "LOW", f"hands a text of its own to {name}", "", shown(words))
+        return self.script(stdin.text) if name in SHELLS else SILENT
+
+    def execute_file(self, path: str, words: list[str]) -> Stream:
+        """A file is run: seen through where this very command made it."""
+        self.executed.append(normal(path, self.folder))
+        content = self.files.get(path) or self.files.get(path.removeprefix("./")) or self.files.get("./" + path)
+        if content is None:
+            return Stream()
+        if content.text is None and "network" not in content.origins and "decoded" not in content.origins:
+            return Stream()
+        return self.feed(content, "sh", words)
+
+    def interpreter(self, language: str, run: Run, words: list[str]) -> Stream:
+        """`python -c CODE`, `perl -e CODE`, `node FILE`, `… | python -`."""
+        code, script = inline_code(language, run.arguments)
+        if code is not None:
+            self.note("inline-code", "LOW", f"runs {language} code given on the command line", "", shown(words))
+            self.code(language, code, words)
+        elif script is not None:
+            self.executed.append(normal(script, self.folder))
+            content = self.files.get(script)
+            if content is not None and ("network" in content.origins or "decoded" in content.origins):
+                self.feed(content, run.name, words)
+            if content is not None and content.text:
+                self.code(language, content.text, words)
+        elif not run.arguments or run.arguments[0] in ("-", "/dev/stdin"):
+            self.feed(run.stdin, run.name, words)
+            if run.stdin.text:
+                self.code(language, run.stdin.text, words)
+        return Stream(None, run.stdin.origins - {"terminal"})
+
+    def code(self, language: str, code: str, words: list[str]) -> None:
+        for kind, severity, what, target in self._judge_code(language, code):
+            if kind == "shell":
+                self.script(target)
+            else:
+                self.note(kind, severity, what, target, shown(words))
+
+
+def _name(word: str) -> str:
+    """A command's name without its folder; a pattern counts as the first shell or remover that it can mean."""
+    name = word.rpartition("/")[2]
+    if any(char in name for char in "?*[") and "/" in word:
+        return next(
+            (one for one in ("rm", "sh", "bash", "dd", "cat", "curl", "wget") if fnmatch.fnmatchcase(one, name)), name
+        )
+    return name.removesuffix(".exe") if name.endswith(".exe") else name
+
+
+def _together(streams: list[Stream]) -> Stream:
+    if len(streams) == 1:
+        return streams[0]
+    origins = frozenset[str]().union(*(stream.origins for stream in streams)) if streams else frozenset()
+    if any(stream.text is None for stream in streams):
+        return Stream(None, origins)
+    return Stream("".join(stream.text or "" for stream in streams)[: expand.LONGEST], origins)

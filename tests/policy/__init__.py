@@ -1,0 +1,1 @@
+"""Tests of what commands do, and of the tool policy."""
