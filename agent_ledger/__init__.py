@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .engine.paths import Paths, default_home
+from .engine.prompts import Refusal, advice
 from .engine.recorder import Recorder
 from .engine.records import storable
 from .engine.tools import READ_ONLY
@@ -100,20 +101,42 @@ def post_tool_call(
 
 
 def pre_llm_call(
-    session_id: Any = "", turn_id: Any = "", task_id: Any = "", conversation_history: Any = None, **_: Any
+    session_id: Any = "",
+    turn_id: Any = "",
+    task_id: Any = "",
+    user_message: Any = None,
+    conversation_history: Any = None,
+    **_: Any,
 ) -> dict[str, str] | None:
-    """Reconcile, and hand the agent what it must know in this turn's user message."""
+    """Judge the message where a prompt policy is on; reconcile, and hand the agent what it must know in this turn.
+
+    A turn that the policy ends gets no notice: what it would have said is said in the next one. On a host that ignores
+    a block the model is told of it as well.
+    """
+    refusal = _judged(user_message, _text(session_id), _text(turn_id))
+    if refusal is not None and refusal.final:
+        return {"action": "block", "message": refusal.message}
+    text = _notice(_text(session_id), _text(turn_id), _text(task_id), conversation_history)
+    if refusal is not None and refusal.refuses:
+        context = "\n\n".join(filter(None, (advice(refusal), text)))
+        return {"action": "block", "message": refusal.message, "context": context}
+    return {"context": text} if text else None
+
+
+def _judged(user_message: Any, session_id: str, turn_id: str) -> Refusal | None:
     try:
-        text = recorder().pre_llm_call(
-            session_id=_text(session_id),
-            turn_id=_text(turn_id),
-            task_id=_text(task_id),
-            history=conversation_history,
-        )
-    except Exception as error:
+        return recorder().judge_prompt(user_message, session_id=session_id, turn_id=turn_id)
+    except Exception as error:  # The guard lets nothing out; this is a home that cannot even be named.
         _complain("pre_llm_call", error)
         return None
-    return {"context": text} if text else None
+
+
+def _notice(session_id: str, turn_id: str, task_id: str, history: Any) -> str:
+    try:
+        return recorder().pre_llm_call(session_id=session_id, turn_id=turn_id, task_id=task_id, history=history)
+    except Exception as error:
+        _complain("pre_llm_call", error)
+        return ""
 
 
 def on_session_start(session_id: Any = "", **_: Any) -> None:

@@ -63,6 +63,10 @@ class Paths:
         return self.data / "policy_mode"
 
     @property
+    def prompt_policy(self) -> Path:
+        return self.data / "prompt_policy.json"
+
+    @property
     def prompt_policy_mode(self) -> Path:
         return self.data / "prompt_policy_mode"
 

@@ -17,6 +17,8 @@ from .keeper import Keeper
 from .lineage import conversation
 from .outcome import Outcome, judge
 from .paths import Paths
+from .prompts import Guard, Refusal
+from .prompts.decisions import Decisions
 from .reconcile import LEARN_FROM, Turn, last_compaction, reconcile
 from .records import ARGS_LIMIT, storable
 from .redact import may_hold_secret, redact_value
@@ -58,6 +60,11 @@ class Recorder:
         self._clock, self._mono = clock, mono
         self._settings = SettingsFile(paths.settings)
         self.keeper = Keeper(paths, self._settings, clock=clock, mono=mono, about=about)
+        self.guard = Guard(
+            paths.prompt_policy, paths.prompt_policy_mode, paths.ledger,
+            clock=clock, mono=mono, host_version=lambda: about().get("host"),
+        )  # fmt: skip
+        self._decisions = Decisions(self.keeper, clock)
         self._key: bytes | None = None
         self._chains: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()
         self._compacted: dict[str, str] = {}
@@ -188,6 +195,13 @@ class Recorder:
             return
         self._settle(tool_name, values, outcome, key, task_id, "", by="middleware")
         self._nested_done.append(((task_id, tool_name, self._arguments(tool_name, values, False)[3]), outcome.status))
+
+    def judge_prompt(self, user_message: object, *, session_id: str, turn_id: str) -> Refusal | None:
+        """What the prompt policy makes of this turn's message; None where it may go on."""
+        refusal = self.guard.judge(user_message, turn_id)
+        if refusal is not None:
+            self._decisions.keep(refusal, session_id=session_id, turn_id=turn_id)
+        return refusal
 
     def pre_llm_call(self, *, session_id: str, turn_id: str, task_id: str, history: object) -> str:
         """The notice for this turn; empty when there is nothing to say."""

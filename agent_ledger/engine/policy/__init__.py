@@ -1,0 +1,1 @@
+"""The tool policy, and what it shares with the prompt policy."""

@@ -1,0 +1,25 @@
+"""The prompt policy: rules over the message of a turn, a gate for cost and hours, and what the host is told."""
+
+from __future__ import annotations
+
+from .guard import Guard, Refusal, advice
+from .host import WITHHELD, enforced
+from .load import PolicyError, load, parse
+from .rules import PromptPolicy, Rule, Verdict
+from .text import UserMessage, read
+
+__all__ = [
+    "WITHHELD",
+    "Guard",
+    "PolicyError",
+    "PromptPolicy",
+    "Refusal",
+    "Rule",
+    "UserMessage",
+    "Verdict",
+    "advice",
+    "enforced",
+    "load",
+    "parse",
+    "read",
+]

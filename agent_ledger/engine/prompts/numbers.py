@@ -1,0 +1,160 @@
+"""Payment cards and bank accounts: digits that pass the check their kind is made with, and nothing that only looks so.
+
+Public sources: ISO/IEC 7812 (Luhn's sum, issuer prefixes), ISO 13616 with the SWIFT registry (length of an IBAN by
+country, remainder 97). Product ids, times, hashes and versions stay quiet (llmgateway 3641, traceAI 195,
+PraisonAI 1617).
+"""
+
+from __future__ import annotations
+
+import re
+
+from .text import Text
+
+_CARDS: tuple[tuple[int, int, int, tuple[int, ...]], ...] = (
+    # digits of the prefix, first and last prefix, lengths of the whole number
+    (1, 4, 4, (16, 19)),  # Visa; the old length of 13 is that of article numbers too
+    (2, 51, 55, (16,)), (4, 2221, 2720, (16,)),  # Mastercard
+    (2, 34, 34, (15,)), (2, 37, 37, (15,)),  # American Express
+    (4, 6011, 6011, (16, 19)), (3, 644, 649, (16, 19)), (2, 65, 65, (16, 19)),  # Discover
+    (3, 300, 305, (14,)), (2, 36, 36, (14,)), (2, 38, 39, (14,)),  # Diners Club
+    (4, 3528, 3589, (16, 19)),  # JCB
+    (2, 62, 62, (16, 17, 18, 19)),  # UnionPay
+    (2, 50, 50, (16, 19)), (2, 56, 58, (16, 19)), (2, 67, 67, (16, 19)),  # Maestro
+)  # fmt: skip
+
+_GROUPS = frozenset({(4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4), (6, 13)})
+"""How people write a card number in groups."""
+
+_RUN = re.compile(r"(?<![0-9])[0-9]{4}[0-9]*(?:[ .\-][0-9]{1,13}){0,8}(?![0-9])")
+_LONGEST_RUN = 128
+
+_NAMED_AS_ID = re.compile(
+    r"(?i)(?:(?<![a-z])(?:id|sku|ean|gtin|isbn|upc|asin|serial|timestamp|time|ts|epoch|sha|hash|uuid|version|build|commit"
+    r"|order|ticket|issue|seed|offset|size|bytes|nonce|product|item|trace|span|request|tracking)|_id|Id|ID)"
+    r"(?:[ _\-]?(?:no|nr|number|id))?[\"']?\s*[:=#]?\s*[\"']?\Z"
+)
+_NAMED_AS_CARD = re.compile(r"(?i)card|karte|\bpan\b|visa|master|amex|credit|kredit|payment")
+_LOOK_BACK = 32
+
+
+def luhn(digits: str) -> bool:
+    """Does the last digit fit the others?"""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = ord(digit) - 48
+        if place % 2:
+            value = value * 2 - 9 if value > 4 else value * 2
+        total += value
+    return total % 10 == 0
+
+
+def is_card(digits: str) -> bool:
+    """A number that an issuer could have given: prefix, length and check digit."""
+    size = len(digits)
+    if not 14 <= size <= 19 or len(set(digits)) == 1:
+        return False
+    for width, first, last, sizes in _CARDS:
+        if size in sizes and first <= int(digits[:width]) <= last:
+            return luhn(digits)
+    return False
+
+
+def find_card(text: Text, start: int, end: int) -> bool:
+    """Is there a card number that begins in this stretch?"""
+    plain = text.plain
+    for found in _RUN.finditer(plain, start, min(len(plain), end + _LONGEST_RUN)):
+        if found.start() >= end:
+            return False
+        if _holds_card(plain, found.start(), found.end()):
+            return True
+    return False
+
+
+def _holds_card(plain: str, start: int, end: int) -> bool:
+    groups = re.split(r"[ .\-]", plain[start:end])
+    if _inside_word(plain, start, end):
+        return False
+    sizes = tuple(map(len, groups))
+    for first in range(len(groups)):
+        if is_card(groups[first]) and not _is_named_id(plain, start):
+            return True
+        for count in (5, 4, 3, 2):
+            if sizes[first : first + count] in _GROUPS and is_card("".join(groups[first : first + count])):
+                return True
+    return False
+
+
+def _inside_word(plain: str, start: int, end: int) -> bool:
+    """Part of a longer name: a UUID, a hash, a file name, a decimal number."""
+    before, after = plain[max(0, start - 2) : start], plain[end : end + 2]
+    if before[-1:].isalnum() or before[-1:] == "_" or after[:1].isalnum() or after[:1] == "_":
+        return True
+    glued_before = before[-1:] in "-./" and before[:1].isalnum() if len(before) == 2 else False
+    return glued_before or (after[:1] in ("-", ".") and after[1:].isalnum())
+
+
+def _is_named_id(plain: str, start: int) -> bool:
+    before = plain[max(0, start - _LOOK_BACK) : start]
+    return bool(_NAMED_AS_ID.search(before)) and not _NAMED_AS_CARD.search(before)
+
+
+_LENGTHS = {
+    country: size
+    for size, countries in {
+        15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU MN XK", 21: "CH HR LI LV",
+        22: "BG BH CR DE GB GE IE ME RS VA", 23: "AE GI IL IQ OM SO TL", 24: "AD CZ ES MD PK RO SA SE SK TN VG",
+        25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM", 28: "AL AZ BY CY DO GT HU LB NI PL SV",
+        29: "BR EG PS QA UA", 30: "JO KW YE", 31: "MT SC", 32: "LC", 33: "RU",
+    }.items()
+    for country in countries.split()
+}  # fmt: skip
+
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?=[ \-]?[A-Za-z0-9])")
+_WITH_GROUPS = 3
+
+
+def is_iban(text: str) -> bool:
+    """An account number without blanks, in capitals: known country, its length, remainder 1."""
+    if _LENGTHS.get(text[:2]) != len(text) or not text.isalnum() or not text.isascii():
+        return False
+    return int("".join(str(int(letter, 36)) for letter in text[4:] + text[:4])) % 97 == 1
+
+
+def find_iban(text: Text, start: int, end: int) -> bool:
+    """Is there an account number that begins in this stretch?"""
+    plain = text.plain
+    for found in _IBAN.finditer(plain, start, min(len(plain), end + 8)):
+        if found.start() >= end:
+            return False
+        size = _LENGTHS.get(found[0][:2].upper())
+        if size is not None and _iban_at(plain, found.start(), size):
+            return True
+    return False
+
+
+def _iban_at(plain: str, start: int, size: int) -> bool:
+    piece = plain[start : start + size + size // _WITH_GROUPS + 2]
+    if " " in piece or "-" in piece:
+        taken, rest = _take(piece, size)
+    else:
+        taken, rest = piece[:size], piece[size:]
+    if len(taken) < size or rest[:1].isalnum() or rest[:1] == "_":
+        return False
+    return is_iban(taken.upper())
+
+
+def _take(piece: str, size: int) -> tuple[str, str]:
+    """The first `size` letters and digits, of which single blanks or dashes may stand between; and what follows."""
+    taken = []
+    for place, letter in enumerate(piece):
+        if letter in " -":
+            if piece[place - 1] in " -":
+                break
+        elif letter.isalnum():
+            taken.append(letter)
+            if len(taken) == size:
+                return "".join(taken), piece[place + 1 :]
+        else:
+            break
+    return "", ""
