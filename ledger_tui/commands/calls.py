@@ -21,7 +21,10 @@ from widgets.call_text import readable_head
 from widgets.look import fit_tail
 
 DEFAULT_LIMIT = 200
-_SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|h|d|w)")
+MOST_ROWS = 2**53
+"""No ledger has more rows; a larger number means all of them, and would be too large for SQLite."""
+
+_SPAN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*(s|m|h|d|w)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -36,7 +39,7 @@ def since_seconds(text: str | None, now: float) -> float | None:
     if span:
         return now - float(span[1]) * _UNITS[span[2]]
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip() if text.isascii() else "")
     except ValueError as error:
         raise usage(
             f"--since {text!r} is no time: write a span such as 90m, 24h or 2d, or a day such as 2026-01-02."
@@ -57,7 +60,7 @@ def limit_of(value: int | None) -> int | None:
     """A positive number of rows. Raises CommandError (2)."""
     if value is not None and value < 1:
         raise usage(f"--limit {value} is too small: it must be at least 1.")
-    return value
+    return None if value is None else min(value, MOST_ROWS)
 
 
 def listed(

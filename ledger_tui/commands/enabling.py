@@ -14,6 +14,7 @@ from ledger_tui.commands import config_yaml, hosts
 from ledger_tui.commands.config_yaml import PluginLists, ShapeError
 from ledger_tui.commands.errors import refused, unreadable
 from ledger_tui.commands.plugin_folder import NAME
+from ledger_tui.commands.small_files import read_bytes, read_text
 
 _LIMIT = 4_000_000
 
@@ -93,8 +94,7 @@ def _by_host(home: Path, environ: Mapping[str, str], verb: str, why: str) -> Cha
 def _text(path: Path) -> str:
     """The file's text, its line ends as they are; empty where there is no file."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read(_LIMIT)
+        return read_text(path, _LIMIT, errors="strict")
     except FileNotFoundError:
         return ""
 
@@ -102,7 +102,7 @@ def _text(path: Path) -> str:
 def _backup(path: Path) -> Path | None:
     """A copy beside the file under the first free name, with its mode; None where there is no file."""
     try:
-        data, info = path.read_bytes(), path.stat()
+        data, info = read_bytes(path), path.stat()
     except FileNotFoundError:
         return None
     number = 1

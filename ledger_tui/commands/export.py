@@ -6,11 +6,8 @@ import contextlib
 import csv
 import io
 import json as jsonlib
-import os
 import re
-import secrets
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -20,10 +17,11 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.redact import MARK, redact_value
 from ledger_tui.commands.calls import limit_of, since_seconds, state_set
-from ledger_tui.commands.errors import refused, unreadable, usage
+from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import warn, write_json_list
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
+from ledger_tui.commands.target import target
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
@@ -109,63 +107,13 @@ _WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = 
 }
 
 
-@contextlib.contextmanager
-def target(path: Path | None, *, force: bool, keep: Iterable[Path]) -> Iterator[TextIO]:
-    """Standard output, or a new file that only its owner may read; it appears whole or not at all.
-
-    Raises CommandError (4) rather than overwrite without `force`, and ever to overwrite one of `keep`.
-    """
-    if path is None:
-        yield sys.stdout
-        return
-    if any(_same(path, other) for other in keep):
-        raise refused(f"{path} is a database of the home itself; choose another file for -o.")
-    if os.path.lexists(path) and not force:
-        raise refused(f"{path} exists already; choose another file for -o, or add --force to replace it.")
-    if path.is_dir():
-        raise refused(f"{path} is a folder; name a file for -o.")
-    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
-    try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise unreadable(f"{path} cannot be written ({error.strerror}); check that its folder exists.") from error
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as stream:
-            yield stream
-        _put(part, path, force=force)
-    except OSError as error:
-        raise unreadable(f"{path} cannot be written ({error.strerror}); check the disk and the folder.") from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-
-
-def _put(part: Path, path: Path, *, force: bool) -> None:
-    if force:
-        os.replace(part, path)
-        return
-    try:
-        os.link(part, path)  # Fails where a file of that name has appeared meanwhile.
-    except FileExistsError as error:
-        raise refused(f"{path} exists already; choose another file for -o, or add --force to replace it.") from error
-    except OSError:  # A file system without hard links.
-        os.rename(part, path)
-
-
-def _same(path: Path, other: Path) -> bool:
-    try:
-        return os.path.samefile(path, other)
-    except OSError:
-        return os.path.abspath(path) == os.path.abspath(other)
-
-
 def exported(
     context: typer.Context,
     format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
     state: Annotated[list[str] | None, typer.Option("--state", metavar="STATE", help="As for calls.")] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
     tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only this tool.")] = None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine.process import start_mark
+from ledger_tui.commands.small_files import read_text
 
 try:
     import fcntl
@@ -90,8 +91,7 @@ def _process(path: Path) -> tuple[int | None, bool]:
 def read_json_object(path: Path) -> dict[str, Any]:
     """The JSON object in a small file; empty for anything else."""
     with contextlib.suppress(OSError, ValueError):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            data = json.loads(file.read(_FILE_LIMIT))
+        data = json.loads(read_text(path, _FILE_LIMIT))
         if isinstance(data, dict):
             return data
     return {}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import agent_ledger
 from ledger_tui.commands.errors import refused, unreadable
+from ledger_tui.commands.small_files import read_text
 
 NAME = "agent-ledger"
 _FIELD = re.compile(r"^(name|version|author):[ ]+(.+?)\s*$")
@@ -61,8 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The plain fields of a manifest; of a folder without one, an empty one."""
     for name in _MANIFESTS:
         with contextlib.suppress(OSError):
-            with open(folder / name, encoding="utf-8", errors="replace") as file:
-                text = file.read(_LIMIT)
+            text = read_text(folder / name, _LIMIT)
             found = {m[1]: m[2].split(" #")[0].strip().strip("\"'") for m in map(_FIELD.match, text.splitlines()) if m}
             return Manifest(**found)
     return Manifest()

@@ -13,6 +13,7 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import UnsafePathError
 from agent_ledger.engine.prune import Plan
 from agent_ledger.engine.schema import ForeignSchemaError
+from ledger_tui.commands.calls import MOST_ROWS
 from ledger_tui.commands.errors import refused, unreadable, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
@@ -60,7 +61,7 @@ def _plan(place: Place, keep: int) -> Plan:
         if not ledger.shape.columns:
             return Plan(0, 0, 0, None)
         with one_snapshot(ledger.connection) if ledger.shape.wal else nullcontext():
-            return engine.plan(ledger.connection, keep)
+            return engine.plan(ledger.connection, min(keep, MOST_ROWS))
 
 
 def _apply(place: Place, planned: Plan) -> int:

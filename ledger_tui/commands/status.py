@@ -18,6 +18,7 @@ from ledger_tui.commands import gateway, hosts, reading
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.small_files import read_text
 from ledger_tui.demo.home import MARKER
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
@@ -91,8 +92,7 @@ def sessions_part(place: Place, problems: list[SourceError]) -> dict[str, Any]:
 def read_mode(path: Path) -> str:
     """The one word of a policy mode file: `off` where there is none, `invalid` for a word that is no mode."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            word = file.read(256).strip()
+        word = read_text(path, 256).strip()
     except FileNotFoundError:
         return "off"
     except OSError:

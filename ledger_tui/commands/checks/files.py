@@ -11,6 +11,7 @@ from pathlib import Path
 from agent_ledger.engine import settings, spool
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.small_files import read_text
 from ledger_tui.commands.status import read_mode
 
 _MOST = 10_000
@@ -137,12 +138,12 @@ def _few(names: list[str]) -> str:
 def settings_file(place: Place) -> Check:
     path = place.data / "settings.json"
     try:
-        with open(path, encoding="utf-8") as file:
-            found = settings.parse(file.read(1_000_000))
+        found = settings.parse(read_text(path, 1_000_000, errors="strict"))
     except FileNotFoundError:
         return Check("settings", OK, "There is no settings.json: the defaults hold.")
     except (OSError, ValueError) as error:
-        return Check("settings", FAIL, f"{path} cannot be read ({error}); the defaults hold.", "Mend or remove it.")
+        why = getattr(error, "strerror", None) or error
+        return Check("settings", FAIL, f"{path} cannot be read ({why}); the defaults hold.", "Mend or remove it.")
     if found.problems:
         return Check("settings", WARN, f"{'; '.join(found.problems)}.", f"Mend {path}; until then those defaults hold.")
     if not found.redact:

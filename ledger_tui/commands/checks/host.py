@@ -13,6 +13,7 @@ from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.gateway import Gateway
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.small_files import read_tail
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 
@@ -151,9 +152,6 @@ def misleading_log(place: Place) -> Check:
 
 def _tail(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL))
-            return file.read(_TAIL)
+        return read_tail(path, _TAIL)
     except OSError:
         return b""

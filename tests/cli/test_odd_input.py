@@ -1,0 +1,56 @@
+"""Numbers beyond all measure, digits of other scripts, and pipes where files are expected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HUGE = "99999999999999999999999999"
+
+
+@pytest.mark.parametrize("format_", [("calls", "--json"), ("calls",), ("export", "calls", "--format", "json")])
+@pytest.mark.parametrize("state", [(), ("--state", "pending,overdue")])
+def test_a_huge_limit_means_all(
+    six_states: Any, program: Any, format_: tuple[str, ...], state: tuple[str, ...]
+) -> None:
+    without, huge = program(*format_, *state), program(*format_, *state, "--limit", HUGE)
+    assert huge.code == 0, huge
+    assert huge.out.count("write_file") == without.out.count("write_file")
+    assert huge.out.count("terminal") == 1
+
+
+def test_a_huge_keep_keeps_all(six_states: Any, program: Any) -> None:
+    found = program("prune", "--keep", HUGE, "--apply", "--json").json
+    assert (found["rows"], found["drop"], found["rows_after"]) == (6, 0, 6)
+
+
+@pytest.mark.parametrize("when", ["٣h", "３h", "２０２６-01-02"])
+def test_only_ascii_digits_are_a_time(six_states: Any, program: Any, sentence: Any, when: str) -> None:
+    assert "is no time" in sentence(program("calls", "--since", when), 2)
+
+
+@pytest.mark.parametrize("limit", ["٣", "３"])
+def test_only_ascii_digits_are_a_limit(six_states: Any, program: Any, sentence: Any, limit: str) -> None:
+    sentence(program("calls", "--limit", limit), 2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plugin-data/agent-ledger/settings.json", "plugin-data/agent-ledger/policy_mode", "config.yaml",
+        "gateway.pid", "gateway.lock", "logs/agent.log", "plugins/agent-ledger/plugin.yaml",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", [("doctor", "--json"), ("plugin", "status", "--json"), ("status", "--json")])
+def test_nobody_waits_for_a_pipe(
+    six_states: Any, program: Any, home: Path, name: str, command: tuple[str, ...]
+) -> None:
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    done = program(*command)
+    assert done.code == 0
+    assert done.json
