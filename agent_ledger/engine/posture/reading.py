@@ -1,0 +1,69 @@
+"""A ledger read into a posture: read-only, in short statements, whatever its size."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from ..queries import COLUMNS_QUERY
+from ..records import utc_seconds
+from .rows import RawRow, page
+from .score import Posture
+
+PAGE = 2000
+"""Rows a statement: some milliseconds, in which a ledger without a write-ahead log keeps its writer waiting."""
+
+_BEFORE_ALL = -(2**62)
+_NEEDED = frozenset({"id", "ts", "tool_name", "status"})
+
+
+class LedgerError(Exception):
+    """A ledger cannot be read; the text is one plain sentence."""
+
+
+def rows(
+    connection: sqlite3.Connection, columns: Collection[str], *, since: float | None = None, after_id: int = _BEFORE_ALL
+) -> Iterator[RawRow]:
+    """Every row by id, or those issued at or after `since` (seconds since 1970). Raises sqlite3.Error."""
+    while True:
+        found = connection.execute(*page(columns, after_id=after_id, limit=PAGE)).fetchall()
+        yield from found if since is None else _issued_since(found, since)
+        if len(found) < PAGE:
+            return
+        after_id = found[-1][0]
+
+
+def _issued_since(found: Iterable[RawRow], since: float) -> Iterator[RawRow]:
+    for raw in found:
+        at = utc_seconds(raw[1])
+        if at is not None and at >= since:
+            yield raw
+
+
+def scored(connection: sqlite3.Connection, columns: Collection[str], *, since: float | None = None) -> Posture:
+    """The posture of the rows as they stand. Raises sqlite3.Error."""
+    posture = Posture()
+    if columns:
+        posture.feed_rows(rows(connection, columns, since=since))
+    return posture
+
+
+def scored_file(path: Path, *, since: float | None = None) -> Posture:
+    """The same for a file that nobody has opened yet. Raises LedgerError, whose text names the file."""
+    if not path.is_file():
+        raise LedgerError(f"{path} does not exist or is not a file; name the ledger.db to score.")
+    try:
+        uri = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA query_only=1")
+            columns = frozenset(row[0] for row in connection.execute(*COLUMNS_QUERY))
+            if not columns >= _NEEDED:
+                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+                if tables:
+                    raise LedgerError(f"{path} is a database without a ledger of tool calls in it; name a ledger.db.")
+                columns = frozenset()
+            return scored(connection, columns, since=since)
+    except (sqlite3.Error, OSError) as error:
+        raise LedgerError(f"{path} cannot be read ({error}); check the file and its rights.") from error

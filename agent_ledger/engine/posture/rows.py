@@ -1,0 +1,83 @@
+"""The columns that a posture needs, as plain tuples: a million rows must not become a million `Call`s."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from ..inert import inert
+from ..queries import Query
+from ..records import Call
+
+COLUMNS = (
+    "id", "ts", "session_id", "task_id", "tool_name", "args_json", "args_cut", "args_redacted", "status", "seen",
+)  # fmt: skip
+
+RawRow = tuple[Any, ...]
+"""A row of `page`, in the order of `COLUMNS`."""
+
+
+class Row(NamedTuple):
+    """A row that is worth a closer look."""
+
+    id: int
+    ts: object
+    at: float | None
+    session_id: str | None
+    tool_name: str
+    args_text: str
+    cut: bool
+    redacted: int
+
+
+def page(columns: Collection[str], *, after_id: int, limit: int) -> Query:
+    """The next rows by id. `columns` is what `queries.COLUMNS_QUERY` gave for this file."""
+    have = frozenset(columns)
+    names = ", ".join(name if name in have else f"NULL AS {name}" for name in COLUMNS)
+    return f"SELECT {names} FROM ledger WHERE id > ? ORDER BY id LIMIT ?", (after_id, limit)
+
+
+def raw_row(call: Call) -> RawRow:
+    """The same tuple from a `Call`, whose text is inert already."""
+    return (
+        call.id, call.ts, call.session_id, call.task_id, call.tool_name, call.args_json, call.args_cut,
+        call.args_redacted, call.status, call.seen,
+    )  # fmt: skip
+
+
+def text_of(value: object) -> str:
+    """A cell as inert text, as `queries` gives it: both ways into a posture see the same."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    text = value if isinstance(value, str) else str(value)
+    if any(mark in text for mark in "\n\r\t"):
+        with contextlib.suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), ensure_ascii=False)
+    return inert(text)
+
+
+_ENDS = ("", '"}', "}", '"]}', "]}", '"}]}', "}]}", "null}")
+"""What may be missing behind arguments that were cut."""
+
+
+def arguments(text: str, *, cut: bool) -> Mapping[str, Any]:
+    """The arguments as an object; of cut ones, what was written before the cut. Empty where they are no object."""
+    for start in _starts(text) if cut else (text,):
+        for end in _ENDS if cut else ("",):
+            try:
+                value = json.loads(start + end)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                return value
+    return {}
+
+
+def _starts(text: str) -> tuple[str, ...]:
+    """`text`, and itself without an escape that the cut may have split or a member that it left without a value."""
+    whole = text.rfind(", ")
+    return (text, *(text[:-n] for n in range(1, 6)), *((text[:whole],) if whole > 0 else ()))
