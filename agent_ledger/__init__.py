@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .engine.fingerprint import ID_LIMIT, bounded
 from .engine.paths import Paths, default_home
 from .engine.prompts import Refusal, advice
 from .engine.recorder import Recorder
@@ -217,14 +218,15 @@ def _versions() -> dict[str, str]:
 
 def _text(value: Any) -> str:
     if type(value) is str:
-        return value if value.isascii() else storable(value)
-    return "" if value is None else storable(str(value))
+        return bounded(value if value.isascii() else storable(value))
+    return "" if value is None else bounded(storable(str(value)))
 
 
 def _texts(*values: Any) -> tuple[str, ...]:
-    """Names and ids as text that SQLite takes. The common case, plain ASCII throughout, is told at one look."""
+    """Names and ids as text that SQLite takes, of bounded length. The common case, short ASCII, is told at one look."""
     try:
-        if "".join(values).isascii():
+        together = "".join(values)
+        if len(together) <= ID_LIMIT and together.isascii():
             return values
     except TypeError:
         pass

@@ -9,9 +9,10 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ from .paths import private_file, private_folder
 
 KEY_BYTES = 32
 HASH_BYTES = 16
+
+ID_LIMIT = 400
+"""Characters of an id or of a tool's name that are kept."""
+
+HASHED_NAMES = 50
+NAME_LIMIT = 64
+"""Arguments of one call that get a hash each, and characters of the name under which it is kept."""
 
 
 def load_key(path: Path) -> bytes:
@@ -67,6 +75,15 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
+def bounded(text: str) -> str:
+    """An id of any length at a length that can be kept: of a longer one the start and a checksum, so that it still
+    differs from others and is the same wherever it is met."""
+    if len(text) <= ID_LIMIT:
+        return text
+    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).hexdigest()
+    return f"{text[: ID_LIMIT - len(mark) - 1]}~{mark}"
+
+
 def plain(value: Any) -> str:
     """What Python says of a value that is no JSON; never raises."""
     try:
@@ -78,23 +95,36 @@ def plain(value: Any) -> str:
 dumps = json.JSONEncoder(ensure_ascii=False, default=plain).encode
 """JSON of arguments as it is stored: names in the agent's order."""
 
-_dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=plain).encode
+_dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=repr).encode
 
 
-def canonical(value: Any, text: str | None = None) -> str:
-    """One text for equal values: names sorted. `text` is the value's own JSON where the caller has it already."""
+def canonical(value: Any, text: str | None = None) -> str | None:
+    """One text for equal values: names sorted. None for what cannot be shown: two such values need not be equal.
+
+    `text` is the value's own JSON where the caller has it already.
+    """
     if text is not None and isinstance(value, dict) and _is_sorted(value):
         return text
     try:
         return _dumps_sorted(value)
-    except (TypeError, ValueError, RecursionError):
-        return plain(value)
+    except Exception:  # No JSON, nested without end, or an object whose own text fails in its own way.
+        return _shown(value)
+
+
+def _shown(value: Any) -> str | None:
+    try:
+        return repr(value)
+    except Exception:
+        return None
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _is_sorted(value: dict[Any, Any]) -> bool:
     before = ""
     for name, item in value.items():
-        if not isinstance(name, str) or name < before or isinstance(item, (dict, list, tuple)):
+        if not isinstance(name, str) or name < before or type(item) not in _SCALARS:
             return False
         before = name
     return True
@@ -107,19 +137,36 @@ def _keyed(key: bytes, tool_name: str) -> blake2b:
     return start
 
 
-def call_hash(key: bytes, tool_name: str, canonical_args: str) -> bytes:
-    """Equal for calls of one tool with equal arguments."""
+def call_hash(key: bytes, tool_name: str, canonical_args: str | None) -> bytes | None:
+    """Equal for calls of one tool with equal arguments; None, which equals nothing, where they cannot be shown."""
+    if canonical_args is None:
+        return None
     state = _keyed(key, tool_name).copy()
     state.update(canonical_args.encode("utf-8", "surrogatepass"))
     return state.digest()
 
 
-def value_hash(key: bytes, value: Any) -> str:
-    """Hash of one argument: of the text itself for a string (so a file's content compares), else of its JSON."""
+def value_hash(key: bytes, value: Any) -> str | None:
+    """Hash of one argument: of the text itself for a string (so a file's content compares), else of its JSON.
+
+    None where the value cannot be shown.
+    """
     text = value if isinstance(value, str) else canonical(value)
+    if text is None:
+        return None
     return blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=HASH_BYTES).hexdigest()
 
 
-def value_hashes(key: bytes, args: Mapping[str, Any]) -> str:
-    """JSON object of argument name to `value_hash`, for arguments that are not stored as they are."""
-    return json.dumps({str(name): value_hash(key, value) for name, value in args.items()}, separators=(",", ":"))
+def value_hashes(key: bytes, args: Mapping[str, Any], shown_as: Callable[[str], str]) -> str:
+    """JSON object of argument name to `value_hash`, for arguments that are not stored as they are.
+
+    `shown_as` gives the name as it may be stored. Of more arguments than `HASHED_NAMES` the first are kept; one with
+    a longer name than `NAME_LIMIT` is known by the hash of the whole call only.
+    """
+    hashes: dict[str, str] = {}
+    for name, value in islice(args.items(), HASHED_NAMES):
+        shown = shown_as(str(name)) if len(str(name)) <= NAME_LIMIT else ""
+        found = value_hash(key, value) if 0 < len(shown) <= NAME_LIMIT and shown not in hashes else None
+        if found is not None:
+            hashes[shown] = found
+    return json.dumps(hashes, separators=(",", ":"))

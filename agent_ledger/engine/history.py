@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from .fingerprint import bounded
 from .notice import is_ours
+from .records import storable
 
 WITHHELD = "[Message withheld: a pre_llm_call policy hook blocked it.]"
 
@@ -87,9 +89,9 @@ def _answered(messages: Sequence[Message], place: int) -> bool:
 
 
 def results_in(messages: Sequence[Message]) -> frozenset[str]:
-    """Call ids whose results stand in the history."""
+    """Call ids, as the ledger keeps them, whose results stand in the history."""
     return frozenset(
-        str(message["tool_call_id"])
+        bounded(storable(str(message["tool_call_id"])))
         for message in messages
         if message.get("role") == "tool" and message.get("tool_call_id")
     )

@@ -99,7 +99,9 @@ def _name(tool_name: str) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """Coarse, so that the same fact reads the same: `3 min`, `2 h`, `5 d`."""
+    """Coarse, so that the same fact reads the same: `under 1 min`, `3 min`, `2 h`, `5 d`."""
+    if seconds < 45:
+        return "under 1 min"
     if seconds < 90 * 60:
         return f"{max(1, round(seconds / 60))} min"
     if seconds < 48 * 3600:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .fingerprint import plain
 from .records import CONFIRMED, DIGEST_LIMIT, ERROR_PREFIX, storable
-from .redact import redact_start
+from .redact import redact_start, redact_text
 
 _BY_STATUS = frozenset({"blocked", "timeout", "cancelled"})
 
@@ -64,7 +64,7 @@ def judge(
     """
     text = result_text(result)
     exit_code = _exit_code(tool_name, result, text)
-    kind = _error_kind(status, error_type, exit_code, result, text)
+    kind = _error_kind(status, _without_secrets(error_type) if redact else error_type, exit_code, result, text)
     if kind is None:
         final, effect = CONFIRMED, "done"
     else:
@@ -98,6 +98,10 @@ def _error_kind(status: object, error_type: object, exit_code: int | None, resul
     if kind is not None:
         return _word(kind)
     return "tool_error" if exit_code or _has_error(result, text) else None
+
+
+def _without_secrets(error_type: object) -> object:
+    return redact_text(error_type)[0] if isinstance(error_type, str) else error_type
 
 
 def _word(kind: str) -> str:

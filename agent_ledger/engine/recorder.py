@@ -21,7 +21,7 @@ from .prompts import Guard, Refusal
 from .prompts.decisions import Decisions
 from .reconcile import LEARN_FROM, Turn, last_compaction, reconcile
 from .records import ARGS_LIMIT, storable
-from .redact import may_hold_secret, redact_value
+from .redact import may_hold_secret, redact_name, redact_tool, redact_value
 from .settings import SettingsFile
 from .store import Store
 from .tools import changes_state, grace_seconds
@@ -91,6 +91,7 @@ class Recorder:
         values = _mapping(args)
         if not changes_state(tool_name, values):
             return
+        tool_name = self._shown(tool_name)
         now, mono = self._clock(), self._mono()
         settings = self._settings.get(mono)
         parent = None
@@ -145,6 +146,7 @@ class Recorder:
         values = _mapping(args)
         if not changes_state(tool_name, values):
             return
+        tool_name = self._shown(tool_name)
         outcome = self._outcome(tool_name, result, status, error_type, duration_ms)
         self._count(tool_name, 1)
         key = (session_id, turn_id, tool_call_id)
@@ -179,6 +181,7 @@ class Recorder:
         values = _mapping(args)
         if not changes_state(tool_name, values):
             return
+        tool_name = self._shown(tool_name)
         status, error_type = (None, None) if error is None else ("error", type(error).__name__)
         outcome = self._outcome(tool_name, result, status, error_type, None)
         key = (session_id, turn_id, tool_call_id)
@@ -260,9 +263,14 @@ class Recorder:
         key = self._key or self._hash_key()
         if key is None:
             return stored, cut, redacted, None, None
-        hashes = fingerprint.value_hashes(key, args) if cut or redacted else None
+        hashes = fingerprint.value_hashes(key, args, redact_name if redact else str) if cut or redacted else None
         same = fingerprint.call_hash(key, tool_name, fingerprint.canonical(args, whole))
         return stored, cut, redacted, same, hashes
+
+    def _shown(self, tool_name: str) -> str:
+        """The tool's name as it is stored."""
+        shown = redact_tool(tool_name)
+        return shown if shown == tool_name or self._settings.get(self._mono()).redact else tool_name
 
     @staticmethod
     def _json(value: Any) -> str:

@@ -253,7 +253,22 @@ def _is_prose(match: re.Match[str], head: str, bare: str | None) -> bool:
 
 
 _SHORT_NAME = 15
-"""No token format is this short, so the name of an argument need not be searched."""
+"""No token format is this short, so an argument's name that is one plain word need not be searched."""
+
+
+def _is_plain_name(name: str) -> bool:
+    return len(name) <= _SHORT_NAME and name.isidentifier()
+
+
+def redact_name(name: str) -> str:
+    """The name of an argument as it may be stored."""
+    return name if _is_plain_name(name) else redact_text(name)[0]
+
+
+@lru_cache(maxsize=512)
+def redact_tool(tool_name: str) -> str:
+    """The name of a tool as it may be stored. A host has few tools, so each is looked at once."""
+    return redact_text(tool_name)[0]
 
 
 @lru_cache(maxsize=4096)
@@ -320,7 +335,7 @@ class _Redaction:
         return out
 
     def _name(self, name: Any) -> Any:
-        if name is None or isinstance(name, (int, float)) or (isinstance(name, str) and len(name) <= _SHORT_NAME):
+        if name is None or isinstance(name, (int, float)) or (isinstance(name, str) and _is_plain_name(name)):
             return name
         return self._text(name if isinstance(name, str) else plain(name))
 

@@ -76,8 +76,8 @@ def test_quoted_is_one_json_string(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "1 min"), (90, "2 min"), (119, "2 min"), (5399, "90 min"), (5400, "2 h"), (7200, "2 h"), (172_799, "48 h"),
-        (172_800, "2 d"), (864_000, "10 d"),
+        (0, "under 1 min"), (44.9, "under 1 min"), (45, "1 min"), (89, "1 min"), (90, "2 min"), (119, "2 min"),
+        (5399, "90 min"), (5400, "2 h"), (7200, "2 h"), (172_799, "48 h"), (172_800, "2 d"), (864_000, "10 d"),
     ],
 )  # fmt: skip
 def test_ages_are_coarse(seconds: float, text: str) -> None:
