@@ -157,6 +157,28 @@ def _tee(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     return None
 
 
+def _git(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+    """Git runs commands of its own: aliases with `!`, `bisect run`, `rebase --exec`, `submodule foreach`."""
+    arguments = run.arguments
+    for place, word in enumerate(arguments):
+        if (place and arguments[place - 1] in ("-c", "config")) or word.startswith("alias."):
+            _, sign, value = word.partition("=")
+            value = value if sign else " ".join(arguments[place + 1 : place + 2])
+            if "alias." in word and value.startswith("!"):
+                shell.script(value[1:])
+        elif word in ("--exec", "-x") and place + 1 < len(arguments) and "rebase" in arguments[:place]:
+            shell.script(arguments[place + 1])
+        elif word.startswith("--exec=") and "rebase" in arguments[:place]:
+            shell.script(word.partition("=")[2])
+        elif word == "run" and arguments[place - 1] == "bisect":
+            shell.run(arguments[place + 1 :], NOTHING, [])
+            break
+        elif word == "foreach" and arguments[place - 1] == "submodule":
+            shell.script(" ".join(word for word in arguments[place + 1 :] if not word.startswith("--")))
+            break
+    return None
+
+
 def _schedule(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     if run.stdin.text and not any(word in ("-l", "-d", "-r") for word in run.arguments):
         shell.script(run.stdin.text)
@@ -167,5 +189,5 @@ SPECIAL: dict[str, Callable[[Shell, Run, list[str]], Stream | None]] = {
     "cd": _cd, "pushd": _cd, "eval": _eval, "source": _source, ".": _source, "alias": _alias, "set": _set,
     "trap": _trap, "export": _set_variables, "declare": _set_variables, "typeset": _set_variables,
     "local": _set_variables, "readonly": _set_variables, "read": _read, "xargs": _xargs, "gxargs": _xargs,
-    "find": _find, "parallel": _parallel, "tee": _tee, "at": _schedule, "batch": _schedule,
+    "find": _find, "parallel": _parallel, "tee": _tee, "at": _schedule, "batch": _schedule, "git": _git,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from .tree import unescape
 if TYPE_CHECKING:
     from .shell import Shell
 
-DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET")
+DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET nc ncat")
 _UNPACKERS = names("gunzip zcat bunzip2 bzcat unxz xzcat gpg gpg2 openssl zstd uncompress uudecode")
 _FOUND_NAME = ("-name", "-iname", "-path", "-wholename", "-ipath")
 
@@ -188,6 +188,10 @@ def _rot13(shell: Shell, run: Run) -> Stream:
     return Stream(codecs.encode(run.stdin.text, "rot13") if run.stdin.text else None, run.stdin.origins | {"decoded"})
 
 
+def _environment(shell: Shell, run: Run) -> Stream:
+    return Stream(None, frozenset() if run.arguments else frozenset({"secret"}))
+
+
 def _ls(shell: Shell, run: Run) -> Stream:
     return Stream(None, frozenset({"names"}))
 
@@ -226,4 +230,5 @@ _MAKERS = {
     "xxd": _xxd, "rev": _rev, "tr": _tr, "head": _pass, "tail": _pass, "sort": _pass, "uniq": _pass, "tac": _pass,
     "tee": _tee, "find": _find, "which": _which, "mktemp": _mktemp, "pwd": _pwd, "basename": _basename,
     "dirname": _basename, "realpath": _realpath, "readlink": _realpath, "rot13": _rot13, "ls": _ls,
+    "printenv": _environment,
 }  # fmt: skip

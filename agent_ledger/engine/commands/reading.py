@@ -17,7 +17,13 @@ _READERS = names(
 )
 _SENDERS = names("curl wget scp rsync nc ncat socat sftp ftp tftp http https rclone mail sendmail mutt")
 _QUIET_VIEWS = names("wc source .")
-_KEYS_IN_USE = names("-i --key --cert --cacert --private-key --identity -E --capath -F --key-file --keyfile")
+_KEYS_IN_USE = {
+    "curl": names("--key --cert --cacert -E --capath"),
+    "wget": names("--private-key --certificate --ca-certificate"),
+    "openssl": names("-key -cert -CAfile -inkey -signkey -CA -CAkey"),
+    **dict.fromkeys(("scp", "sftp", "rsync"), names("-i -F -e -o")),
+}
+"""Options by which a key is used for what it is made for."""
 
 
 def secrets(run: Run) -> Iterator[Found]:
@@ -30,7 +36,7 @@ def secrets(run: Run) -> Iterator[Found]:
     sends = run.name in _SENDERS
     for place, word in enumerate(run.arguments):
         before = run.arguments[place - 1] if place else ""
-        if before in _KEYS_IN_USE and run.name in ("curl", "openssl", "scp", "rsync", "sftp", "wget", "gpg", "dd"):
+        if before in _KEYS_IN_USE.get(run.name, ()):
             continue
         yield from _word(run, word, sends, place)
     for operator, path in run.redirected:
@@ -41,7 +47,10 @@ def secrets(run: Run) -> Iterator[Found]:
 def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
     if word.startswith("-") and "=" not in word and "@" not in word and "/" not in word:
         return
-    if run.name in ("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq") and " " in word:
+    if (
+        run.name in ("rsync", "scp", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq")
+        and " " in word
+    ):
         return
     if (
         run.name in ("cp", "mv", "install", "ln", "scp", "rsync")

@@ -40,8 +40,10 @@ def remove(run: Run, targets: list[str], *, recursive: bool, asks: bool = False,
 def _single(path: str) -> Iterator[Found]:
     if places.is_ledger(path):
         yield "ledger-touch", "HIGH", "deletes a file of the ledger", path
-    elif places.is_device(path) or path.startswith(("/etc/", "/boot/")):
+    elif path.startswith(("/etc/", "/boot/")):
         yield "system-file", "HIGH", "deletes a file that the system needs", path
+    elif places.is_device(path):
+        yield "system-file", "MEDIUM", "deletes the name of a disk", path
     elif path.rpartition("/")[2] in ("*", "**", ".*") and not places.is_temporary(path):
         wide = places.weight_of_loss(path) == "CRITICAL" and path.startswith(("/", "~", "$HOME"))
         yield "bulk-delete", "HIGH" if wide else "MEDIUM", "deletes every file there", path
@@ -130,7 +132,10 @@ def make_filesystem(run: Run) -> Iterator[Found]:
             "mktable",
             "rm",
         } & set(targets)
-        if not acting or (flags & {"l", "--list", "d"} - {"d"} and run.name != "sgdisk"):
+        if not acting or flags & {"l", "--list"}:
+            return
+        if run.name == "sfdisk" or "rm" in targets:
+            yield "disk-write", "MEDIUM", "takes a partition out of its table", devices[0] if devices else ""
             return
     if devices and "n" not in flags - {"l"}:
         yield "disk-write", "CRITICAL", "puts a new file system or partition table over a disk", devices[-1]

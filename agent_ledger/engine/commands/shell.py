@@ -115,7 +115,14 @@ class Shell:
             self.variables[name] = value
         words = expand.fields(node.words, self.variables, self.substitute)
         stdin, outputs_to = self.redirect(node.redirections, stdin)
-        printed = self.run(words, stdin, outputs_to, chained=chained) if words else SILENT
+        if words:
+            printed = self.run(words, stdin, outputs_to, chained=chained)
+        else:
+            printed = SILENT
+            if outputs_to:
+                self.judged(
+                    Run("", [], stdin, self.folder, tuple(outputs_to)), [f"{op} {path}" for op, path in outputs_to]
+                )
         return self.write(printed, outputs_to, words[0] if words else "")
 
     def substitute(self, body: list[Pipeline], direction: str) -> str:
@@ -182,6 +189,8 @@ class Shell:
             if words[0] in self.functions:
                 return self.function(words[0], arguments, stdin, chained=chained)
             if name in SHELLS:
+                if redirected:
+                    self.judged(Run(name, arguments, stdin, self.folder, tuple(redirected)), words)
                 return self.shell(name, arguments, stdin, words)
             found = wrappers.inner(name, arguments)
             if found is not None:
@@ -189,8 +198,8 @@ class Shell:
                 self.judged(Run(name, arguments, stdin, self.folder, (), chained, self.variables), words)
                 if found.script:
                     return self.script(found.script, stdin)
-                if not found.words:
-                    return Stream(None, stdin.origins)
+                if not found.words:  # Bare `env` prints what programs are handed, tokens among it.
+                    return Stream(None, frozenset({"secret"}) if name == "env" else stdin.origins)
                 words = list(found.words)
                 continue
             return self.plain(name, arguments, stdin, redirected, words, chained=chained)
@@ -300,7 +309,7 @@ class Shell:
         elif stdin.text is None and "terminal" not in stdin.origins:
             self.note("pipe-to-shell", "MEDIUM", f"runs in {name} what another command makes", "", shown(words))
         if stdin.text is None:
-            return Stream()
+            return Stream(None, frozenset({"shell"}))
         if "here" in stdin.origins:
             self.note("heredoc-code", "LOW", f"hands a text of its own to {name}", "", shown(words))
         return self.script(stdin.text) if name in SHELLS else SILENT

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import reading, removing
+from . import databases, machine, network, reading, removing, services, versions
 from .run import Found, Run
 
 Signature = Callable[[Run], Iterator[Found]]
 
 BY_NAME: dict[str, tuple[Signature, ...]] = {}
-for _table in (removing.SIGNATURES,):
+for _table in (
+    removing.SIGNATURES,
+    versions.SIGNATURES,
+    services.SIGNATURES,
+    databases.SIGNATURES,
+    machine.SIGNATURES,
+    machine.INSTALLERS,
+    network.SIGNATURES,
+):
     for _name, _signature in _table.items():
         BY_NAME[_name] = (*BY_NAME.get(_name, ()), _signature)
 
-_BY_START = (("mkfs.", removing.make_filesystem),)
-_ALWAYS: tuple[Signature, ...] = (reading.secrets,)
+_ALWAYS: tuple[Signature, ...] = (reading.secrets, network.leaving)
 
 
 def judge(run: Run) -> Iterator[Found]:
     """What this command does, as far as a signature knows it."""
     for signature in BY_NAME.get(run.name, ()):
         yield from signature(run)
-    for start, signature in _BY_START:
-        if run.name.startswith(start) or run.name == start.rstrip("."):
-            yield from signature(run)
+    if run.name.startswith("mkfs"):
+        yield from removing.make_filesystem(run)
+    elif run.name.startswith("kafka-"):
+        yield from services.by_pattern(run)
+    if run.redirected:
+        yield from machine.redirections(run)
+        yield from network.sockets(run)
     for signature in _ALWAYS:
         yield from signature(run)
