@@ -10,13 +10,14 @@ import logging
 import os
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .engine.fingerprint import ID_LIMIT, bounded
 from .engine.paths import Paths, default_home
-from .engine.prompts import Refusal, advice
+from .engine.prompts import Refusal, advice, tool_refusal
 from .engine.recorder import Recorder
 from .engine.records import storable
 from .engine.tools import READ_ONLY
@@ -28,6 +29,10 @@ log = logging.getLogger(__name__)
 _recorders: dict[tuple[int, str], Recorder] = {}
 _making = threading.Lock()
 _complained: set[str] = set()
+_refused_turns: OrderedDict[str, str] = OrderedDict()
+"""Turns that a prompt policy refused on a host that went on with them, and the rule."""
+
+_REMEMBERED_TURNS = 200
 
 
 def register(ctx: Any) -> None:
@@ -48,11 +53,11 @@ def pre_tool_call(
     turn_id: Any = "",
     api_request_id: Any = "",
     **_: Any,
-) -> None:
-    """Record that a call is about to run. Returns nothing: it observes."""
+) -> dict[str, str] | None:
+    """Record that a call is about to run. It observes, except in a turn that the prompt policy has refused."""
     try:
         if tool_name in READ_ONLY:
-            return
+            return _refused_turn(turn_id)
         tool, session, turn, call, task, request = _texts(
             tool_name, session_id, turn_id, tool_call_id, task_id, api_request_id
         )
@@ -61,6 +66,13 @@ def pre_tool_call(
         )
     except Exception as error:
         _complain("pre_tool_call", error)
+    return _refused_turn(turn_id)
+
+
+def _refused_turn(turn_id: Any) -> dict[str, str] | None:
+    if not _refused_turns or turn_id not in _refused_turns:
+        return None
+    return {"action": "block", "message": tool_refusal(_refused_turns[turn_id])}
 
 
 def post_tool_call(
@@ -119,6 +131,9 @@ def pre_llm_call(
         return {"action": "block", "message": refusal.message}
     text = _notice(_text(session_id), _text(turn_id), _text(task_id), conversation_history)
     if refusal is not None and refusal.refuses:
+        _refused_turns[_text(turn_id)] = refusal.rule
+        while len(_refused_turns) > _REMEMBERED_TURNS:
+            _refused_turns.popitem(last=False)
         context = "\n\n".join(filter(None, (advice(refusal), text)))
         return {"action": "block", "message": refusal.message, "context": context}
     return {"context": text} if text else None

@@ -201,7 +201,7 @@ class Recorder:
 
     def judge_prompt(self, user_message: object, *, session_id: str, turn_id: str) -> Refusal | None:
         """What the prompt policy makes of this turn's message; None where it may go on."""
-        refusal = self.guard.judge(user_message, turn_id)
+        refusal = self.guard.judge(user_message)
         if refusal is not None:
             self._decisions.keep(refusal, session_id=session_id, turn_id=turn_id)
         return refusal

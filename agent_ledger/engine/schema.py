@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 """`PRAGMA user_version`. Raised when a table or a column is added; nothing is ever dropped."""
 
 COLUMNS: dict[str, str] = {
@@ -67,6 +67,15 @@ _TABLES = (
     "CREATE INDEX IF NOT EXISTS notice_session ON notice(session_id, id)",
     # Tools that this host never confirmed, learnt from at least five calls of one process.
     "CREATE TABLE IF NOT EXISTS no_signal(tool_name TEXT PRIMARY KEY, learnt_ts TEXT NOT NULL)",
+    # What the tool policy refused, or would have; `call_ids` names further calls that belong to it.
+    """CREATE TABLE IF NOT EXISTS policy_decision(
+        id INTEGER PRIMARY KEY AUTOINCREMENT, ts TEXT NOT NULL, ledger_id INTEGER, session_id TEXT, turn_id TEXT,
+        tool_call_id TEXT, tool_name TEXT NOT NULL, rule TEXT NOT NULL, severity TEXT NOT NULL, reason TEXT NOT NULL,
+        mode TEXT NOT NULL, call_ids TEXT)""",
+    # Which rule of the prompt policy refused a turn, or would have. Never a word of the message.
+    """CREATE TABLE IF NOT EXISTS prompt_decision(
+        id INTEGER PRIMARY KEY AUTOINCREMENT, ts TEXT NOT NULL, session_id TEXT, turn_id TEXT, rule TEXT NOT NULL,
+        mode TEXT NOT NULL, outcome TEXT NOT NULL)""",
 )
 
 _INDEXES = (

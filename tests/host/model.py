@@ -42,6 +42,8 @@ class Model:
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
         """Bodies of the requests that offered tools, in order."""
+        self.auxiliary: list[dict[str, Any]] = []
+        """Bodies of the others: titles, summaries."""
         self._scripts: dict[str, list[Step]] = {}
         self._lock = threading.Lock()
         self._served = 0
@@ -77,6 +79,7 @@ class Model:
             self._served += 1
             number = self._served
             if not body.get("tools"):
+                self.auxiliary.append(body)
                 return number, SUMMARY
             self.requests.append(body)
             said = _user_text(body)

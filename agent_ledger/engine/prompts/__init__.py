@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .guard import Guard, Refusal, advice
+from .guard import Guard, Refusal, advice, tool_refusal
 from .host import WITHHELD, enforced
 from .load import PolicyError, load, parse
 from .rules import PromptPolicy, Rule, Verdict
@@ -22,4 +22,5 @@ __all__ = [
     "load",
     "parse",
     "read",
+    "tool_refusal",
 ]

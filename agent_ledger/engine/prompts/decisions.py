@@ -29,6 +29,15 @@ class Decisions:
         self._waiting.append(
             (utc_text(self._clock()), session_id, turn_id, refusal.rule, refusal.mode, refusal.outcome)
         )
+        self.write()
+
+    @property
+    def waiting(self) -> int:
+        """How many decisions are not in the ledger yet."""
+        return len(self._waiting)
+
+    def write(self) -> None:
+        """Try to write what waits."""
         rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
 
         def work(store: Store) -> bool:
@@ -36,5 +45,5 @@ class Decisions:
                 store.connection.executemany(_INSERT, rows)
             return True
 
-        if not self._keeper.ask(work):
+        if rows and not self._keeper.ask(work):
             self._waiting.extendleft(reversed(rows))

@@ -7,7 +7,6 @@ its hook fails, so a policy that cannot decide must say so.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,6 @@ log = logging.getLogger(__name__)
 WOULD_BLOCK, BLOCKED, ADVISORY = "would-block", "blocked", "advisory"
 
 BROKEN_FILE = "policy-file"
-REMEMBERED_TURNS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +70,18 @@ class Guard:
         self._enforced: bool | None = None
         self._asked_host = False
         self._said: set[str] = set()
-        self._refused: OrderedDict[str, str] = OrderedDict()
 
-    def judge(self, user_message: object, turn_id: str) -> Refusal | None:
+    def judge(self, user_message: object) -> Refusal | None:
         """What becomes of this turn; None where it goes on as usual. Never raises."""
         mode = self.mode()
         if mode == OFF:
             return None
-        try:
-            verdict = self.decide(user_message)
-        except Exception as error:
-            self._say("trouble", f"the prompt policy could not decide ({type(error).__name__})", error)
-            verdict = cannot_decide(error, self._mode_path)
+        verdict = self.verdict(user_message)
         if not verdict.blocks:
             return None
         if mode == DRY_RUN:
             return Refusal(verdict.rule, mode, WOULD_BLOCK, verdict.message)
-        refusal = Refusal(verdict.rule, mode, BLOCKED if self.enforced() else ADVISORY, verdict.message)
-        if not refusal.final:
-            self._refused[turn_id] = verdict.rule
-            while len(self._refused) > REMEMBERED_TURNS:
-                self._refused.popitem(last=False)
-        return refusal
-
-    def refuses_tools(self, turn_id: str) -> str:
-        """Why no tool may run in this turn: its message was refused on a host that sent it all the same. Else empty."""
-        rule = self._refused.get(turn_id) if self._refused else None
-        if rule is None:
-            return ""
-        return f"The prompt policy (rule {rule}) refuses this turn, so no tool runs in it. Tell the person, and stop."
+        return Refusal(verdict.rule, mode, BLOCKED if self.enforced() else ADVISORY, verdict.message)
 
     def mode(self) -> str:
         """off, dry_run or enforce; an unknown word leaves the last valid one in force. Never raises."""
@@ -119,16 +100,22 @@ class Guard:
                 self._say("host", f"this host {knows}: the prompt policy is advisory on this host")
         return self._enforced
 
-    def decide(self, user_message: object) -> Verdict:
-        """The verdict of the rules as they stand in the file now. May raise."""
+    def verdict(self, user_message: object) -> Verdict:
+        """What the rules say, whatever the mode. Never raises: what cannot be decided is a block."""
+        try:
+            return self._decide(user_message)
+        except GateError as error:
+            return cannot_decide(error, self._mode_path)
+        except Exception as error:
+            self._say("trouble", "the prompt policy could not decide", error)
+            return cannot_decide(error, self._mode_path)
+
+    def _decide(self, user_message: object) -> Verdict:
         policy = self._policy()
         if isinstance(policy, PolicyError):
             self._say("file", f"{policy}; while this stands, every message is refused under enforce")
             return Verdict(BLOCK, BROKEN_FILE, "HIGH", broken_file(policy, self._mode_path))
-        try:
-            return policy.decide(read(user_message), now=self._clock(), mono=self._mono, count=self._count)
-        except GateError as error:
-            return cannot_decide(error, self._mode_path)
+        return policy.decide(read(user_message), now=self._clock(), mono=self._mono, count=self._count)
 
     def _policy(self) -> PromptPolicy | PolicyError:
         try:
@@ -164,6 +151,11 @@ def broken_file(error: PolicyError, mode_file: Path) -> str:
         f" the model. Mend the file (ledger-tui prompt-policy lint names the place), or write the word off into"
         f" {inert(str(mode_file))}."
     )
+
+
+def tool_refusal(rule: str) -> str:
+    """What the agent is told when it calls a tool in a turn whose message was refused but sent all the same."""
+    return f"The prompt policy (rule {rule}) refuses this turn, so no tool runs in it. Tell the person, and stop."
 
 
 def advice(refusal: Refusal) -> str:

@@ -10,14 +10,22 @@ import re
 
 from .text import Text
 
-_TAGS = re.compile("[\U000e0000-\U000e007f]+")
-_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
+
+def _set(*codes: int | range) -> str:
+    """Code points as a set for a pattern, so that this file holds none of them."""
+    spans = [one if isinstance(one, range) else range(one, one + 1) for one in codes]
+    return "[" + "".join(f"{chr(span.start)}-{chr(span.stop - 1)}" for span in spans) + "]"
+
+
+_TAGS = re.compile(_set(range(0xE0000, 0xE0080)) + "+")
+_FLAG = re.compile(chr(0x1F3F4) + _set(range(0xE0020, 0xE007F)) + "{2,6}" + chr(0xE007F))
 """The flags of Scotland and its like are written with tag characters."""
 
-_REVERSED = re.compile("[\u202d\u202e]")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}")
-_RUN = re.compile("[\u200b\u200c\u200d\u2060-\u2064\ufeff\u180e]{4}")
-_IN_WORD = re.compile("(?<=[A-Za-z])[\u200b-\u200d\u2060-\u2064\ufeff\u180e](?=[A-Za-z])")
+_REVERSED = re.compile(_set(range(0x202D, 0x202F)))
+_SELECTORS = re.compile(_set(range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)) + "{3}")
+_ZERO_WIDTH = _set(range(0x200B, 0x200E), range(0x2060, 0x2065), 0xFEFF, 0x180E)
+_RUN = re.compile(_ZERO_WIDTH + "{4}")
+_IN_WORD = re.compile(f"(?<=[A-Za-z]){_ZERO_WIDTH}(?=[A-Za-z])")
 _MOST_IN_WORDS = 2
 """More Latin letters than this with something invisible between them are no accident of a web page."""
 

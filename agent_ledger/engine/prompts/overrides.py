@@ -87,13 +87,14 @@ _TALKED_ABOUT = _words(
 )
 """Words that make what follows a colon or a comma a report."""
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[\n.!?;:,]|[\"`\u201c\u201d\u201e\u00ab\u00bb]")
-_ENDS, _SOFT, _QUOTES = frozenset("\n.!?;"), frozenset(":,"), frozenset('"`\u201c\u201d\u201e\u00ab\u00bb')
+_QUOTES = frozenset(map(chr, (0x22, 0x60, 0xAB, 0xBB, 0x201C, 0x201D, 0x201E)))
+_ENDS, _SOFT = frozenset("\n.!?;"), frozenset(":,")
+_TOKEN = re.compile(rf"[^\W\d_]+(?:'[^\W\d_]+)?|[\n.!?;:,{''.join(sorted(_QUOTES))}]")
 
-_ALIKE = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0501\u03bf\u03b1\u03b9\u04cf\u0261\u2019",
-    "aeopcyxisdoailg'",
-)
+_ALIKE = {
+    0x0430: "a", 0x0435: "e", 0x043E: "o", 0x0440: "p", 0x0441: "c", 0x0443: "y", 0x0445: "x", 0x0456: "i",
+    0x0455: "s", 0x0501: "d", 0x03BF: "o", 0x03B1: "a", 0x03B9: "i", 0x04CF: "l", 0x0261: "g", 0x2019: "'",
+}  # fmt: skip
 """Cyrillic and Greek letters that look like Latin ones."""
 
 
