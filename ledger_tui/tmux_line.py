@@ -17,8 +17,10 @@ _WITH_VALUE = ("--hermes-home", "--profile", "--ledger", "--state")
 _DEFAULT_GRACE_S = 120.0
 _BUSY_MS = 60
 
-MARKS = {"pending": "⧖", "overdue": "▲", "ghost": "✗", "waiting": "…", "ok": "✓ "}
-PLAIN_MARKS = {"pending": "", "overdue": "!", "ghost": "x", "waiting": "+", "ok": ""}
+MARKS = {"pending": "○", "overdue": "▲", "ghost": "◆", "waiting": "…", "ok": "✓ "}
+"""The marks of the app (`widgets.look.GLYPHS`); a test holds the two together."""
+
+PLAIN_MARKS = {"pending": "", "overdue": "!", "ghost": "*", "waiting": "+", "ok": ""}
 
 
 def wanted(argv: list[str]) -> dict[str, str] | None:
@@ -51,6 +53,8 @@ def ledger_path(options: dict[str, str], environ: "os._Environ[str] | dict[str, 
         if not profile_name(profile):
             return None
         home = profile_home(home, profile)
+    if not os.path.isdir(home) and (profile is not None or "--hermes-home" in options or os.path.lexists(home)):
+        return None
     return os.path.join(home, "plugin-data", "agent-ledger", "ledger.db")
 
 

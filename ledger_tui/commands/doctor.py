@@ -46,6 +46,7 @@ def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
         *files.data_folder(place),
         *ledger_checks,
         files.spooled(place, merged),
+        files.set_aside(place),
         files.settings_file(place),
         *files.policy_modes(place),
         *prompts.prompt_policy(place),

@@ -102,6 +102,11 @@ def terminal_width(default: int = 160) -> int:
         return default
 
 
+def amount(number: int, one: str, many: str = "") -> str:
+    """`1 call`, `2 calls`, `2 processes`."""
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
 def duration(seconds: float | None) -> str:
     """`42s`, `7m`, `3h`, `12d`; a question mark where nobody knows."""
     if seconds is None:

@@ -42,12 +42,26 @@ class Place:
         home = self.data.parents[1] if len(self.data.parents) > 1 else self.data
         return Paths(home) if home / DATA_FOLDER == self.data else None
 
+    def home_is_there(self) -> bool:
+        """False for a home named by option that does not exist, and for any that is no folder."""
+        return self.home.is_dir() or not (self.home_named or os.path.lexists(self.home))
+
+    def need_home(self) -> None:
+        """Raises CommandError (3) where `home_is_there` says no. A default home may still be missing."""
+        if not self.home_is_there():
+            what = "is no folder" if os.path.lexists(self.home) else "does not exist"
+            raise unreadable(f"The Hermes home {self.home} {what}; check --hermes-home, --profile or HERMES_HOME.")
+
     def ledger_exists(self) -> bool:
         """False where the default ledger is not there yet. Raises CommandError (3) for one named by option."""
+        if not self.ledger_named:
+            self.need_home()
         return _exists(self.ledger, "ledger", "--ledger", self.ledger_named)
 
     def state_exists(self) -> bool:
         """The same for the session store."""
+        if not self.state_named:
+            self.need_home()
         return _exists(self.state, "session store", "--state", self.state_named)
 
 

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import enabling, gateway, hosts, plugin_folder
-from ledger_tui.commands.errors import unreadable
+from ledger_tui.commands import enabling, gateway, hosts, plugin_folder, reading
+from ledger_tui.commands.errors import CommandError, unreadable
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
+from ledger_tui.sources import snapshot
+from ledger_tui.sources.guard import SourceError
 
 RESTART = "Restart the gateway (hermes gateway restart) and open chats: a running host does not load new plugins."
 
@@ -34,8 +36,10 @@ def install(
     before = plugin_folder.put(place.home, link=link)
     version = plugin_folder.own_manifest().version
     kind = "Linked" if link else "Installed"
-    was = f" (before: {inert(before)})" if before else ""
+    was = "" if before is None else f" (before: {'a link to ' if before.linked else ''}{inert(before.version)})"
     say(f"{kind} agent-ledger {version}{was} in {inert(str(plugin_folder.target(place.home)))}")
+    if before is not None and before.kept is not None:
+        say(_kept(before.kept))
     change = enabling.enable(place.home, place.environ)
     say(_told(change, "Enabled", "It was enabled already."))
     say(RESTART)
@@ -48,11 +52,13 @@ def uninstall(context: typer.Context) -> None:
     _need_home(place.home)
     gone = plugin_folder.take_away(place.home)
     change = enabling.disable(place.home, place.environ)
-    say("Removed the plugin's folder." if gone else "There was no plugin folder to remove.")
+    say("Removed the plugin's folder." if gone is not None else "There was no plugin folder to remove.")
+    if gone is not None and gone.kept is not None:
+        say(_kept(gone.kept))
     say(_told(change, "Disabled", "It was not enabled."))
     if place.paths.ledger.exists():
         say(f"The recorded calls stay in {inert(str(place.paths.ledger))}; delete that folder yourself to lose them.")
-    if gone:
+    if gone is not None:
         say(RESTART)
 
 
@@ -63,6 +69,7 @@ def status(
 ) -> None:
     """Is the plugin in this home, which version, is it enabled?"""
     place: Place = context.obj
+    place.need_home()
     found = facts(place)
     if json:
         print_json(found)
@@ -73,12 +80,14 @@ def status(
     else:
         say("plugin   not in this home; ledger-tui plugin install puts it there")
     say(f"enabled  {_WORDS[found['enabled']]}")
-    say(f"host     {inert(found['host_version'] or 'version unknown')}")
+    say(f"host     {inert(found['host_version'] or _HOST_UNKNOWN)}")
     say(f"gateway  {inert(found['gateway']['evidence'])}")
     for other in found["others"]:
         by = inert(other["author"] or "nobody named")
         say(f"another plugin of this name by {by} is in {inert(other['path'])}; see: ledger-tui doctor")
 
+
+_HOST_UNKNOWN = "version unknown: no hermes command answers here; it is known once Hermes has recorded a call"
 
 _WORDS = {True: "yes", False: "no", None: "unknown: config.yaml is written in a way that is not understood"}
 
@@ -100,9 +109,26 @@ def facts(place: Place) -> dict[str, Any]:
             {"path": str(one.path), "version": one.manifest.version, "author": one.manifest.author}
             for one in plugin_folder.others(place.home)
         ],
-        "host_version": hosts.asked_version(place.home, place.environ),
+        "host_version": hosts.asked_version(place.home, place.environ) or _recorded_version(place),
         "gateway": {"running": running.running, "evidence": running.evidence},
     }
+
+
+def _kept(folder: Path) -> str:
+    return (
+        f"Files that are not the plugin's own were in its folder; all of the former folder is now {inert(str(folder))}"
+    )
+
+
+def _recorded_version(place: Place) -> str | None:
+    """The host's version as the newest writer of the ledger named it; None where there is none."""
+    try:
+        if place.ledger_exists():
+            with snapshot.reading_ledger(place.ledger) as ledger:
+                return reading.newest_host_version(ledger)
+    except (CommandError, SourceError):
+        pass  # What is wrong with the ledger is for doctor to say.
+    return None
 
 
 def _need_home(home: Path) -> None:

@@ -49,6 +49,15 @@ class Found:
         return self.path.name if parent.name == "plugins" else f"{parent.name}/{self.path.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What lay at our place before, and where it was moved because files were in it that are not the plugin's."""
+
+    version: str
+    linked: bool
+    kept: Path | None = None
+
+
 def source() -> Path:
     """The plugin as it came with this program."""
     return Path(agent_ledger.__file__).resolve().parent
@@ -98,8 +107,8 @@ def _folders(plugins: Path) -> Iterator[Path]:
                     yield from (below for below in sorted(path.iterdir()) if read_manifest(below).name)
 
 
-def put(home: Path, *, link: bool) -> str | None:
-    """Puts the plugin into `home`; the version that lay there before, if any.
+def put(home: Path, *, link: bool) -> Former | None:
+    """Puts the plugin into `home`; what lay there before, if anything did.
 
     Raises CommandError: 4 rather than overwrite somebody else's plugin, 3 where the home cannot be written.
     """
@@ -117,35 +126,67 @@ def put(home: Path, *, link: bool) -> str | None:
         try:
             _make(part, link=link)
             _own(part, home)
-            _swap(part, plugins / NAME)
+            kept = _swap(part, plugins / NAME)
         finally:
             _remove(part)
     except OSError as error:
         raise unreadable(f"{plugins} cannot be written ({error.strerror}); check the rights of that folder.") from error
-    return before.manifest.version if before is not None else None
+    return None if before is None else Former(before.manifest.version, before.linked, kept)
 
 
-def take_away(home: Path) -> bool:
-    """Removes our plugin from `home`; False where there is none. Raises CommandError."""
+def take_away(home: Path) -> Former | None:
+    """Removes our plugin from `home`; None where there is none. Raises CommandError."""
     found = installed(home)
     if found is None:
-        return False
+        return None
     if not found.manifest.ours:
         raise refused(
             f"{found.path} is not this plugin but one by {found.manifest.author or 'nobody named'}; it stays."
         )
     try:
-        _remove(found.path)
+        kept = _dispose(found.path, _home_of(found.path))
     except OSError as error:
         raise unreadable(f"{found.path} cannot be removed ({error.strerror}); check its rights.") from error
-    return True
+    return Former(found.manifest.version, found.linked, kept)
+
+
+_LEFT_BY_PYTHON = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".*")
+
+
+def strangers(folder: Path) -> list[str]:
+    """Files in a folder of ours that the plugin does not bring, by their paths in it; none in a link."""
+    if folder.is_symlink():
+        return []
+    found: list[str] = []
+    for above, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [
+            str((Path(above) / name).relative_to(folder)) for name in files if not name.endswith((".pyc", ".pyo"))
+        ]
+    return sorted(name for name in found if not (source() / name).is_file())
+
+
+def _home_of(place: Path) -> Path:
+    return place.parent.resolve().parent
+
+
+def _dispose(old: Path, home: Path) -> Path | None:
+    """Removes a former folder; one that holds somebody's own files is moved into the home, and named."""
+    if not strangers(old):
+        _remove(old)
+        return None
+    number = 1
+    while os.path.lexists(kept := home / f"{NAME}-plugin-kept-{number}"):
+        number += 1
+    os.rename(old, kept)
+    return kept
 
 
 def _make(part: Path, *, link: bool) -> None:
     if link:
         part.symlink_to(source(), target_is_directory=True)
     else:
-        shutil.copytree(source(), part, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".*"))
+        shutil.copytree(source(), part, ignore=_LEFT_BY_PYTHON)
 
 
 def _own(part: Path, home: Path) -> None:
@@ -157,7 +198,8 @@ def _own(part: Path, home: Path) -> None:
         os.chown(path, info.st_uid, info.st_gid, follow_symlinks=False)
 
 
-def _swap(part: Path, place: Path) -> None:
+def _swap(part: Path, place: Path) -> Path | None:
+    """`part` takes the place; where what lay there is kept, if it is."""
     old = part.with_name(f"{part.name}.old")
     if os.path.lexists(place):
         os.rename(place, old)
@@ -167,7 +209,7 @@ def _swap(part: Path, place: Path) -> None:
         if os.path.lexists(old):
             os.rename(old, place)
         raise
-    _remove(old)
+    return _dispose(old, _home_of(place))
 
 
 def _remove(path: Path) -> None:

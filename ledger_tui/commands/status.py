@@ -15,8 +15,9 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
 from ledger_tui.commands import gateway, hosts, reading
+from ledger_tui.commands import spooled as spooled_records
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
-from ledger_tui.commands.output import print_json, say, warn
+from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.small_files import read_text
 from ledger_tui.demo.home import MARKER
@@ -66,7 +67,8 @@ def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
             merged = snapshot.read_merged(ledger)
     around = place.ledger_paths
     spooled = spool.waiting(around, merged).records if around is not None else 0
-    return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled}, host
+    aside = spooled_records.set_aside(place)
+    return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled, "set_aside": aside}, host
 
 
 def sessions_part(place: Place, problems: list[SourceError]) -> dict[str, Any]:
@@ -122,6 +124,9 @@ def show(
     if json and tmux:
         raise usage("--json and --tmux exclude each other; choose one.")
     if tmux:
+        if not place.home_is_there():
+            say("no Hermes home there")  # A status bar shows no errors.
+        place.need_home()
         say(_line(place))
         return _verdict(fail_on, ledger_part(place)[0]) if fail_on else DONE
     found, problems = summary(place)
@@ -152,11 +157,17 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
     lines = [f"home      {inert(found['home'])}{_SIMULATED if found['simulation'] else ''}"]
     if ledger["exists"]:
         counts = ", ".join(f"{ledger[name]} {name}" for name in STATES if ledger[name])
-        lines.append(f"ledger    {ledger['rows']} calls" + (f": {counts}" if counts else ""))
+        lines.append(f"ledger    {amount(ledger['rows'], 'call')}" + (f": {counts}" if counts else ""))
     else:
         lines.append(f"ledger    nothing recorded yet ({inert(ledger['path'])} is not there)")
     if ledger["spooled"]:
-        lines.append(f"spool     {ledger['spooled']} records wait to be written; see: ledger-tui doctor")
+        waits = amount(ledger["spooled"], "record waits", "records wait")
+        lines.append(f"spool     {waits} to be written; see: ledger-tui doctor")
+    if ledger["set_aside"] is None:
+        lines.append("aside     what was set aside cannot be read; see: ledger-tui doctor")
+    elif ledger["set_aside"]:
+        aside = amount(ledger["set_aside"], "record")
+        lines.append(f"aside     {aside} set aside as not understood and in no ledger; see: ledger-tui doctor")
     if sessions["exists"]:
         total = "not readable" if sessions["total"] is None else sessions["total"]
         lines.append(f"sessions  {total} in the host's store; orphans and zombies: {_NOT_CHECKED}")
@@ -175,7 +186,7 @@ _SIMULATED = "  (a simulation: made by the demo, no agent ran here)"
 _ENFORCED = {
     True: "this host honours a prompt block",
     False: "this host ignores a prompt block",
-    None: "whether this host honours a prompt block is not known",
+    None: "whether this host honours a prompt block is known once it has recorded a call",
 }
 
 

@@ -69,6 +69,8 @@ def test_profiles(program: Any, home: Path, sentence: Any) -> None:
     def place(*before: str) -> str:
         return str(program(*before, "status", "--json").json["home"])
 
+    for path in (home / "profiles" / "work-2", home.parent / "x"):
+        path.mkdir(parents=True)
     assert place("--profile", "work-2") == str(home / "profiles" / "work-2")
     assert place("--profile", "default") == str(home)
     assert place("--hermes-home", "~/x") == str(home.parent / "x")

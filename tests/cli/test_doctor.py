@@ -41,7 +41,8 @@ def test_a_set_up_as_it_should_be(six_states: Any, doctor: Any, program: Any) ->
 
 def test_an_empty_home_and_none(doctor: Any, program: Any) -> None:
     assert doctor()["plugin"]["state"] == "warn"
-    assert doctor("--hermes-home", "/nowhere")["home"]["state"] == "fail"
+    nowhere = program("doctor", "--json", env={"HERMES_HOME": "/nowhere"}).json
+    assert [check["state"] for check in nowhere if check["check"] == "home"] == ["fail"]
 
 
 def test_open_modes_and_links(six_states: Any, doctor: Any) -> None:
@@ -93,7 +94,7 @@ def test_waiting_records(six_states: Any, doctor: Any, program: Any) -> None:
     (spool / "7-abc.jsonl").write_text(json.dumps({"kind": "writer"}) + "\n" + json.dumps(record) + "\n")
     found = doctor()["spool"]
     assert found["state"] == "warn"
-    assert "1 records" in found["text"]
+    assert "1 record waits in" in found["text"]
     assert "2026-01-02T03:04:05.000Z" in found["text"]
     assert "the disk is full" in found["text"]
     assert program("status", "--json").json["ledger"]["spooled"] == 1
@@ -116,7 +117,7 @@ def test_dead_writers(ledger: Any, doctor: Any) -> None:
     ledger.add(status="CONFIRMED", at=time.time(), writer_id=gone)
     found = doctor()["writers"]
     assert found["state"] == "warn"
-    assert found["text"].startswith("1 pending calls")
+    assert found["text"].startswith("1 pending call issued by 1 process that ended:")
 
 
 def test_another_plugin_of_our_name(doctor: Any, program: Any, home: Path) -> None:
@@ -191,3 +192,39 @@ def test_little_room(six_states: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
     found = {check.check: check for check in files.data_folder(place_of(six_states))}
     assert (found["writable"].state, "5 MB" in found["writable"].text) == ("warn", True)
+
+
+@pytest.mark.parametrize(
+    ("made", "cause"),
+    [
+        (
+            "CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT,"
+            " team TEXT NOT NULL)",
+            "demands columns of other software: team",
+        ),
+        (
+            "CREATE TABLE ledger(id TEXT PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)",
+            "is not the number that SQLite gives each row",
+        ),
+    ],
+)
+def test_a_ledger_that_cannot_be_adopted_is_told_with_its_cause(home: Path, doctor: Any, made: str, cause: str) -> None:
+    path = home / "plugin-data" / "agent-ledger" / "ledger.db"
+    path.parent.mkdir(parents=True, mode=0o700)
+    with sqlite3.connect(path) as connection:
+        connection.execute(made)
+    connection.close()
+    found = doctor()["schema"]
+    assert found["state"] == "fail"
+    assert cause in found["text"]
+    assert "move" in found["remedy"]
+    assert str(path) in found["remedy"]
+
+
+def test_a_ledger_that_can_be_adopted_needs_nothing(home: Path, doctor: Any) -> None:
+    path = home / "plugin-data" / "agent-ledger" / "ledger.db"
+    path.parent.mkdir(parents=True, mode=0o700)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT)")
+    connection.close()
+    assert (doctor()["schema"]["state"], doctor()["schema"]["remedy"][:13]) == ("warn", "Nothing to do")

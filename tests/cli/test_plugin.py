@@ -116,3 +116,43 @@ def test_no_home(program: Any, sentence: Any) -> None:
     sentence(program("--hermes-home", "/nowhere/at/all", "plugin", "install"), 3)
     sentence(program("plugin", "nonsense"), 2)
     sentence(program("plugin"), 2)
+
+
+def test_files_of_a_person_in_our_folder_survive(program: Any, home: Path) -> None:
+    assert program("plugin", "install").code == 0
+    folder = home / "plugins" / "agent-ledger"
+    (folder / "my-notes.txt").write_text("mine")
+    told = program("plugin", "install").out
+    kept = home / "agent-ledger-plugin-kept-1"
+    assert str(kept) in told
+    assert (kept / "my-notes.txt").read_text() == "mine"
+    assert not (folder / "my-notes.txt").exists()
+    (folder / "policy.json").write_text("{}")
+    assert str(home / "agent-ledger-plugin-kept-2") in program("plugin", "uninstall").out
+    assert (home / "agent-ledger-plugin-kept-2" / "policy.json").read_text() == "{}"
+    assert not folder.exists()
+
+
+def test_what_python_leaves_is_nobody_s_file(program: Any, home: Path) -> None:
+    assert program("plugin", "install").code == 0
+    cache = home / "plugins" / "agent-ledger" / "engine" / "__pycache__"
+    cache.mkdir()
+    (cache / "queries.cpython-311.pyc").write_bytes(b"")
+    assert program("plugin", "install").code == 0
+    assert not list(home.glob("agent-ledger-plugin-kept-*"))
+
+
+def test_a_copy_over_a_link_says_so(program: Any, home: Path) -> None:
+    assert program("plugin", "install", "--link").code == 0
+    assert "(before: a link to " in program("plugin", "install").out
+    assert not (home / "plugins" / "agent-ledger").is_symlink()
+
+
+def test_the_host_s_version_is_asked_for_and_else_read_in_the_ledger(program: Any, ledger: Any) -> None:
+    nowhere = {"PATH": "/nowhere"}
+    assert (
+        "host     version unknown: no hermes command answers here; it is known once"
+        in program("plugin", "status", env=nowhere).out
+    )
+    ledger.writer(4711, "12", host="0.22.2")
+    assert program("plugin", "status", "--json", env=nowhere).json["host_version"] == "0.22.2"

@@ -17,6 +17,7 @@ from ledger_tui import tmux_line
 from ledger_tui.commands import reading
 from ledger_tui.commands.place import Place
 from ledger_tui.sources import snapshot
+from widgets.look import GLYPHS
 
 
 def test_all_six_states_are_counted_and_add_up(six_states: Any, program: Any, home: Path) -> None:
@@ -33,6 +34,7 @@ def test_all_six_states_are_counted_and_add_up(six_states: Any, program: Any, ho
         "error": 1,
         "revived": 1,
         "spooled": 0,
+        "set_aside": 0,
     }
 
 
@@ -108,13 +110,14 @@ def test_a_call_of_a_dead_process_is_overdue_at_once(ledger: Any, program: Any) 
 
 
 def test_tmux_line(six_states: Any, program: Any) -> None:
-    assert program("status", "--tmux").out == "⧖1 pending ▲1 overdue ✗1 ghost\n"
-    assert program("status", "--tmux", env={"LANG": "C", "LC_ALL": "C"}).out == "1 pending !1 overdue x1 ghost\n"
+    assert program("status", "--tmux").out == "○1 pending ▲1 overdue ◆1 ghost\n"
+    assert program("status", "--tmux", env={"LANG": "C", "LC_ALL": "C"}).out == "1 pending !1 overdue *1 ghost\n"
 
 
 def test_tmux_line_with_options_before(six_states: Any, program: Any, tmp_path: Path) -> None:
     named = program("--ledger", str(six_states.path), "status", "--tmux", env={"HERMES_HOME": str(tmp_path)})
-    assert named.out == "⧖1 pending ▲1 overdue ✗1 ghost\n"
+    assert named.out == "○1 pending ▲1 overdue ◆1 ghost\n"
+    (tmp_path / "home" / "profiles" / "other").mkdir(parents=True)
     assert program("--profile=other", "status", "--tmux").out == "no ledger yet\n"
     assert program("--ledger", "/nowhere/ledger.db", "status", "--tmux").code == 0
 
@@ -172,7 +175,7 @@ def test_a_ledger_by_other_software_is_counted(tmp_path: Path, program: Any) -> 
     other.close()
     found = program("--ledger", str(path), "status", "--json").json["ledger"]
     assert (found["rows"], found["pending"], found["overdue"]) == (2, 1, 1)
-    assert program("--ledger", str(path), "status", "--tmux").out == "⧖1 pending ▲1 overdue\n"
+    assert program("--ledger", str(path), "status", "--tmux").out == "○1 pending ▲1 overdue\n"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -219,3 +222,63 @@ def test_a_home_that_the_demo_made_is_called_a_simulation(six_states: Any, progr
     (home / "SIMULATION.md").write_text("made by the demo")
     assert program("status", "--json").json["simulation"] is True
     assert program("status").out.splitlines()[0].startswith(f"home      {home}  (a simulation")
+
+
+def test_the_marks_of_the_line_are_those_of_the_app() -> None:
+    for state in ("pending", "overdue", "ghost"):
+        assert tmux_line.MARKS[state] == GLYPHS[state]
+
+
+@pytest.mark.parametrize("kind", ["missing", "file"])
+@pytest.mark.parametrize(
+    "command", [("status",), ("calls",), ("doctor",), ("prune", "--keep", "1"), ("watch",), ("plugin", "status")]
+)
+def test_a_named_home_must_be_there(
+    program: Any, sentence: Any, tmp_path: Path, kind: str, command: tuple[str]
+) -> None:
+    path = tmp_path / "nope"
+    if kind == "file":
+        path.touch()
+    told = sentence(program("--hermes-home", str(path), *command), 3)
+    assert str(path) in told
+    assert ("is no folder" if kind == "file" else "does not exist") in told
+
+
+def test_a_named_profile_must_be_there(program: Any, sentence: Any, home: Path) -> None:
+    assert str(home / "profiles" / "nope") in sentence(program("--profile", "nope", "status"), 3)
+    assert str(home / "profiles" / "nope") in sentence(program("--profile", "nope", "calls", "--json"), 3)
+    line = program("--profile", "nope", "status", "--tmux")
+    assert (line.code, line.out) == (3, "no Hermes home there\n")
+
+
+def test_a_default_home_may_still_be_missing(program: Any, tmp_path: Path) -> None:
+    nowhere = {"HERMES_HOME": str(tmp_path / "later")}
+    assert program("status", "--json", env=nowhere).json["ledger"]["exists"] is False
+    assert program("calls", "--json", env=nowhere).json == []
+    assert program("status", "--tmux", env=nowhere).out == "no ledger yet\n"
+
+
+def test_a_default_home_that_is_a_file_is_an_error(program: Any, sentence: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "is no folder" in sentence(program("status", env={"HERMES_HOME": str(tmp_path / "file")}), 3)
+
+
+@pytest.mark.parametrize(("text", "number", "words"), [("{}\n", 1, "1 record set"), ("{}\n{}\n{", 3, "3 records set")])
+def test_records_that_were_set_aside_are_named(
+    six_states: Any, program: Any, home: Path, text: str, number: int, words: str
+) -> None:
+    path = home / "plugin-data" / "agent-ledger" / "spool" / "unreadable.txt"
+    path.parent.mkdir(mode=0o700)
+    path.write_text(text)
+    assert program("status", "--json").json["ledger"]["set_aside"] == number
+    assert f"aside     {words} aside as not understood" in program("status").out
+    (found,) = [check for check in program("doctor", "--json").json if check["check"] == "set-aside"]
+    assert found["state"] == "warn"
+    assert str(path) in found["text"]
+    assert found["text"].startswith(f"{number} record")
+    assert found["remedy"]
+
+
+def test_nothing_set_aside_is_not_worth_a_line(six_states: Any, program: Any) -> None:
+    assert program("status", "--json").json["ledger"]["set_aside"] == 0
+    assert "\naside " not in program("status").out

@@ -9,7 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from agent_ledger.engine import settings, spool
+from ledger_tui.commands import spooled as spooled_records
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
+from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.small_files import read_text
 from ledger_tui.commands.status import read_mode
@@ -188,6 +190,28 @@ def spooled(place: Place, merged: dict[str, int]) -> Check:
     return Check(
         "spool",
         WARN,
-        f"{state.records} records wait in {where}, the oldest since {state.oldest or 'an unknown time'}{why}.",
+        f"{amount(state.records, 'record waits', 'records wait')} in {where},"
+        f" the oldest since {state.oldest or 'an unknown time'}{why}.",
         "Remove what keeps the ledger from being written (full disk, rights, a lock); the host merges them then.",
+    )
+
+
+def set_aside(place: Place) -> Check:
+    """Records that the plugin could not understand when it merged them, and therefore kept apart."""
+    path, aside = spooled_records.set_aside_path(place), spooled_records.set_aside(place)
+    if aside == 0:
+        return Check("set-aside", OK, "No record was set aside as not understood.")
+    if aside is None:
+        return Check(
+            "set-aside",
+            UNKNOWN,
+            f"{path} cannot be read, so what was set aside in it is not known.",
+            "Look at its rights.",
+        )
+    are = amount(aside, "record that was not understood is", "records that were not understood are")
+    return Check(
+        "set-aside",
+        WARN,
+        f"{are} in {path} and not in the ledger; nothing merges them any more.",
+        "Look into that file for calls that the ledger lacks, then move it away; please report how it came about.",
     )

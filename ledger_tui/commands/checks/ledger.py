@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from contextlib import closing, suppress
 
 from agent_ledger.engine import process, schema
 from agent_ledger.engine.mounts import network_mount
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.turnstile import has_wal_reset_bug
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
+from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
 from ledger_tui.sources import guard, snapshot
 from ledger_tui.sources.guard import SourceError
@@ -26,19 +28,20 @@ def ledger(place: Place) -> tuple[list[Check], dict[str, int], SourceError | Non
     if not place.ledger_exists():
         text = f"Nothing is recorded yet: {place.ledger} is made with the first call."
         return [Check("ledger", OK, text), *_ground(place, None)], {}, None
+    checks: list[Check] = []
     try:
         with snapshot.reading_ledger(place.ledger) as reading:
-            checks = [
-                Check("ledger", OK, f"{place.ledger} can be read."),
-                _whole(reading),
-                _schema(reading),
-                *_ground(place, reading),
-                _dead_writers(reading),
-            ]
-            return checks, snapshot.read_merged(reading), None
+            checks.append(_whole(reading))
+            checks.append(_schema(reading))
+            checks += _ground(place, reading)
+            checks.append(_dead_writers(reading))
+            merged = snapshot.read_merged(reading)
+        return [Check("ledger", OK, f"{place.ledger} can be read."), *checks], merged, None
     except SourceError as error:
+        # What was found out before that stays said.
+        ground = [] if len(checks) > 2 else _ground(place, None)
         check = Check("ledger", FAIL, f"{error.path} {error.reason}.", _capital(error.remedy))
-        return [check, *_ground(place, None)], {}, error
+        return [check, *checks, *ground], {}, error
 
 
 def _capital(text: str) -> str:
@@ -82,6 +85,14 @@ def _schema(reading: Reading) -> Check:
             "Update ledger-tui; until then the ledger is shown as far as it is understood.",
         )
     missing = schema.COLUMNS.keys() - shape.columns
+    obstacle = _obstacle(reading.connection) if missing else ""
+    if obstacle:
+        return Check(
+            "schema",
+            FAIL,
+            f"The plugin cannot write to this ledger, for {obstacle}; what it records waits in the spool.",
+            f"Stop the host and move {reading.path} away with its -wal and -shm: a new ledger then takes the spool in.",
+        )
     if missing and shape.version == 0:
         return Check(
             "schema",
@@ -97,6 +108,22 @@ def _schema(reading: Reading) -> Check:
             "Nothing to do: the plugin adds them when it first writes.",
         )
     return Check("schema", OK, f"The ledger is of version {shape.version}.")
+
+
+def _obstacle(connection: sqlite3.Connection) -> str:
+    """Why the plugin could not add its columns; empty where it can. Tried on a copy of the empty tables in memory."""
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+        for (sql,) in made.fetchall():
+            with suppress(sqlite3.Error):  # SQLite's own tables, and what needs an extension.
+                copy.execute(sql)
+        try:
+            schema.prepare(copy)
+        except schema.ForeignSchemaError as error:
+            return str(error)
+        except sqlite3.Error:
+            pass  # The copy lacks something: then it is not known, and nothing is claimed.
+    return ""
 
 
 def _ground(place: Place, reading: Reading | None) -> list[Check]:
@@ -163,6 +190,7 @@ def _dead_writers(reading: Reading) -> Check:
     return Check(
         "writers",
         WARN,
-        f"{calls} pending calls were issued by {len(dead)} processes that are gone, so nothing can confirm them.",
+        f"{amount(calls, 'pending call')} issued by {amount(len(dead), 'process', 'processes')} that ended:"
+        " nothing can confirm them but what waits in the spool.",
         "See them with: ledger-tui calls --state overdue",
     )
