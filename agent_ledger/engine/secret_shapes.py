@@ -1,0 +1,161 @@
+"""Secrets that show by their own shape: tokens with a documented beginning, key blocks, headers, options of commands.
+
+Shapes come from public reports (hermes-agent #19845, #17691, #18707, #19202) and from the documented token formats of
+the services named below.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .secret_values import MARK, NAME_HINTS, Q
+
+_TOKENS = (
+    # Documented prefixes: OpenAI and kin, GitHub, GitLab, Slack, Google, AWS, Hugging Face, npm, PyPI, Stripe, ...
+    r"\bsk-[A-Za-z0-9_\-]{16,}",
+    r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}",
+    r"\bgh[pousr]_[A-Za-z0-9]{20,}",
+    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+    r"\bglpat-[A-Za-z0-9_\-]{16,}",
+    r"\bxox[abeoprs]-[A-Za-z0-9\-]{10,}",
+    r"\bAIza[A-Za-z0-9_\-]{30,}",
+    r"\b(?:AKIA|ASIA(?=[A-Z]*\d))[A-Z0-9]{12,}",
+    r"\bhf_[A-Za-z0-9]{20,}",
+    r"\bnpm_[A-Za-z0-9]{30,}",
+    r"\bpypi-[A-Za-z0-9_\-]{30,}",
+    r"\bdop_v1_[a-f0-9]{40,}",
+    r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
+    r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
+    r"(?<!\d)\d{8,10}:A[A-Za-z][A-Za-z0-9_\-]{30,}",
+    r"hooks\.slack\.com/services/[A-Za-z0-9/]+",
+    r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w\-]+",
+    r"\bgsk_[A-Za-z0-9]{16,}",
+    r"\bxai-[A-Za-z0-9_\-]{16,}",
+    r"\bxapp-\d[A-Za-z0-9\-]{10,}",
+    r"\bGOCSPX-[A-Za-z0-9_\-]{16,}",
+    r"\bwhsec_[A-Za-z0-9+/=_\-]{16,}",
+    r"\bhv[sbr]\.[A-Za-z0-9_\-]{16,}",
+    r"\bdckr_[a-z]{2,4}_[A-Za-z0-9_\-]{16,}",
+    r"\bshp(?:at|ss|ca|pa)_[A-Za-z0-9]{16,}",
+    r"\bAGE-SECRET-KEY-1[A-Z0-9]{16,}",
+)
+
+_TOKEN_HINTS = (
+    "sk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "aiza", "akia",
+    "asia", "hf_", "npm_", "pypi-", "dop_v1", "sg.", "eyj", ":a", "hooks.slack", "webhooks", "xai-", "xapp-",
+    "gocspx", "whsec_", "hvs.", "hvb.", "hvr.", "dckr_", "shpat_", "shpss_", "shpca_", "shppa_", "age-secret",
+)  # fmt: skip
+"""One of these stands in every such token, in small letters."""
+
+_REST = r"(?(2)[^\"'\\\n]+|[^\s\"'\\]+)"
+"""Up to the closing quote where group 2 took an opening one, else up to white space."""
+
+_KEEP_HEAD = rf"\g<1>{MARK}"
+
+_RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    # (texts of which one must stand in the lowered text, pattern, replacement); the texts make the common case cheap.
+    (
+        ("-----begin",),  # A private key block, closed or running to the end of the text.
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.S,
+        ),
+        MARK,
+    ),
+    (
+        _TOKEN_HINTS,
+        re.compile("|".join(_TOKENS)),
+        MARK,
+    ),
+    (
+        ("://",),  # scheme://user:password@host, or a long user name that is the secret itself
+        re.compile(
+            r"(\b[a-z][a-z0-9+.\-]{1,20}://(?:[^\s/:@\"'\\]{0,200}:(?!\$|\d{1,5}\Z))?)"
+            r"(?:(?<=:)[^\s/\"'\\]{1,500}(?=@|\Z)|(?<=/)[\w\-]{20,}(?=@))",
+            re.I,
+        ),
+        _KEEP_HEAD,
+    ),
+    (
+        ("authorization",),  # Authorization: Bearer abc, "Authorization": "Basic abc", and schemes nobody knows
+        re.compile(
+            rf"(\b(?:proxy-)?authorization{Q}?\s*[:=]\s*{Q}?\s*)(?:((?:bearer|basic|token|digest|apikey)\s+)"
+            r"[^\s\"'\\,;]{3,}|([a-z][\w\-]*[ \t]+)(?=[^\s\"'\\]*\d|[^\s\"'\\]{16})[^\s\"'\\,;]{6,}"
+            r"|[^\s\"'\\,;]{3,})",
+            re.I,
+        ),
+        rf"\g<1>\g<2>\g<3>{MARK}",
+    ),
+    (
+        ("bearer ", "basic "),
+        re.compile(r"(\bbearer\s+)(?=[^\s\"'\\]*\d)[A-Za-z0-9._~+/=\-]{12,}", re.I),
+        _KEEP_HEAD,
+    ),
+    (
+        ("basic ",),  # Base64 mixes its letters; a word of prose has capitals in front at most.
+        re.compile(r"(\b[Bb]asic\s+)(?=[^\s\"'\\]+[A-Z])(?=[^\s\"'\\]*[a-z0-9])[A-Za-z0-9+/]{8,}={0,2}(?![\w\-])"),
+        _KEEP_HEAD,
+    ),
+    (("cookie",), re.compile(rf"(\b(?:set-)?cookie{Q}?\s*:\s*{Q}?)[^\"'\\\r\n]{{3,}}", re.I), _KEEP_HEAD),
+    (
+        ("curl",),  # curl -u user:password
+        re.compile(
+            r"(\bcurl\b[^|;&\n]{0,300}?\s(?:-u|-U|--user|--proxy-user)[ =]*(\\*[\"'])?[^\s:\"'\\]{1,100}:)" + _REST
+        ),
+        _KEEP_HEAD,
+    ),
+    (("sshpass",), re.compile(r"(\bsshpass\s+-p\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("mysql",), re.compile(r"(\bmysql(?:dump|admin)?\b[^|;&\n]{0,300}?\s-p(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("login",), re.compile(r"(\blogin\s+\S{1,100}\s+password\s+)[^\s\"'\\]+"), _KEEP_HEAD),
+    (("login",), re.compile(r"(\blogin\b[^|;&\n]{0,200}?\s-p[ =]?\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("redis-cli",), re.compile(r"(\bredis-cli\b[^|;&\n]{0,200}?\s-a\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (
+        ("pass", "identified by"),  # SQL: PASSWORD 'x', IDENTIFIED BY 'x'
+        re.compile(
+            r"(\b(?:password|passphrase|identified(?:\s+with\s+\S{1,40})?\s+(?:by|as))\s+(?:is\s+)?(?:E|N)?\\*')[^'\n\\]{1,200}(?=\\*')",
+            re.I,
+        ),
+        _KEEP_HEAD,
+    ),
+)
+
+
+_RARE = "zxjkwyb_-:.gpc"
+"""Characters that much text lacks, rarest first. One look for a character costs a tenth of one for a text."""
+
+
+def _by_rarest(hints: set[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Hints under the rarest character they contain; under the empty text those that contain none.
+
+    Left out is a hint that contains another: where it stands, the other stands too.
+    """
+    needed = sorted(hint for hint in hints if not any(other in hint for other in hints - {hint}))
+    groups: dict[str, list[str]] = {}
+    for hint in needed:
+        groups.setdefault(next((mark for mark in _RARE if mark in hint), ""), []).append(hint)
+    return tuple((mark, tuple(group)) for mark, group in groups.items())
+
+
+_HINTS = _by_rarest({hint for hints, _, _ in _RULES for hint in hints} | set(NAME_HINTS))
+
+
+def may_hold_secret(text: str) -> bool:
+    """False only where no pattern can match. A few microseconds, so that the common case stays cheap."""
+    lowered = text.lower()
+    for mark, hints in _HINTS:
+        if mark in lowered:
+            for hint in hints:
+                if hint in lowered:
+                    return True
+    return False
+
+
+def redact_shapes(text: str) -> tuple[str, int]:
+    """`text` without what shows by its shape, and how many were taken out."""
+    lowered = text.lower()
+    total = 0
+    for hints, pattern, replacement in _RULES:
+        if any(map(lowered.__contains__, hints)):
+            text, count = pattern.subn(replacement, text)
+            total += count
+    return text, total

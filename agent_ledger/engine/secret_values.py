@@ -1,0 +1,365 @@
+"""Where the value begins and ends that stands under the name of a secret: `NAME=…`, `"name": …`, `--name …`, pairs.
+
+A name is found by a pattern; what follows it is read piece by piece, as shells, configuration files and programs
+write values. Every piece that could hold the secret goes; references (`$NAME`, `os.environ["NAME"]`) stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MARK = "[redacted]"
+
+NAME = (
+    r"(?:pass(?:wd|word|phrase|code)s?|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!over)(?<!under)pass|pwd|(?<![a-z])pw"
+    r"|secret(?:[_\- ]?key(?:[_-]?base)?|s)?|token|(?<![a-z])creds?|credentials?"
+    r"|(?:private|api|access|account|auth|encryption|signing|subscription|master|app)[_\- ]?key|bearer)"
+)
+"""Ends of names. A look-behind counts capitals as small letters, since the patterns ignore case."""
+
+NAME_HINTS = ("pass", "pw", "secret", "token", "cred", "key", "bearer")
+"""One of these stands in every name, in small letters."""
+
+Q = r"(?:\\*[\"'])"
+"""A quote, also one that is escaped because the text is JSON inside JSON."""
+
+NOT_SECRET_NAME = re.compile(
+    r"(?i)(?:max|num|total|count|limit|budget|used|prompt|completion|input|output)\w*tokens?$|tokens_|token_(?:count|limit)|tokeniz"
+)
+
+HARMLESS = re.compile(
+    r"(?i)^(?:true|false|null|none|undefined|\d{1,6}|\$\{?\w+\}?|\$\(.*|\$?\{\{[^{}]*\}\}|\{[\w.\[\]()]*\}|%\w+%|<[^>]*>|\*+|x+|\.\.\.|…"
+    r"|required|optional|string|str|int|inherit|!ref|!getatt"
+    r"|(?:process\.env|import\.meta\.env|os\.environ|self|this|args|var|secrets|settings)(?:\.[a-z_]\w*)+)$"
+)
+
+_NAMED = rf"[A-Za-z0-9_.\-]{{0,40}}{NAME}"
+
+_ASSIGNMENT = re.compile(
+    rf"(?<![A-Za-z0-9])(?P<name>{_NAMED})(?:{Q}?\s*\]|{Q}|\*\*)?\s*(?P<sep>=>|[!=]=+|[:?+|]{{0,2}}=>?|\??:(?!:|//))",
+    re.I,
+)
+"""NAME=value, "name": value, 'name' => value, x["name"] = value, name: type = value."""
+
+_OTHERS = (
+    # --name value, and the same as two items of a list.
+    re.compile(rf"(?:^|[\s\"'])--?(?P<name>[A-Za-z0-9_\-]{{0,30}}{NAME})(?:[ \t]+(?!-)|{Q}\s*,\s*(?={Q}))", re.I),
+    # setenv("NAME", value)
+    re.compile(rf"\b(?:set|put|add|append)\w{{0,20}}\(\s*{Q}(?P<name>{_NAMED}){Q}\s*,\s*", re.I),
+    # setx NAME value, set -x NAME value, configure set name value, secret set NAME --body value
+    re.compile(
+        rf"\b(?P<word>setx|setenv|set[ \t]+-\w{{1,8}}|(?:config(?:ure)?|secret|env)[ \t:]+(?:set|add))[ \t]+"
+        rf"(?P<name>[\w.\-:/]{{0,60}}{NAME})[ \t]+(?:(?:--body|-b|/m)[ \t]+)?(?!-)",
+        re.I,
+    ),
+    # {"name": "NAME", "value": value}, and the same in YAML, in XML and without quotes.
+    re.compile(
+        rf"(?<![a-z])(?:name|key|header|variable|selector)(?:{Q})?\s*[:=]\s*(?:{Q})?[#.]?(?P<name>{_NAMED}|authorization|cookie)"
+        rf"(?:{Q})?(?:[\s,]|\\+[nrt]){{0,40}}(?:{Q})?(?:value|val|text)(?:{Q})?\s*[:=]\s*",
+        re.I,
+    ),
+)
+
+_ELEMENT = re.compile(
+    rf"(?P<head><(?:[\w.\-]{{1,20}}:)?{_NAMED}(?:\s[^<>]{{0,100}})?>)(?P<value>[^<>]{{1,500}})(?=</)", re.I
+)
+"""<password>value</password>"""
+
+_STRING = re.compile(
+    r"(?:[rbfu]{1,2}|[@$]{1,2})?(?:"
+    r"(?P<triple>\"\"\"|''')(?P<long>.*?)(?:(?P=triple)|\Z)"
+    r"|(?P<quote>[\"'])(?P<short>(?:\\(?:.|\Z)|(?!(?P=quote))[^\\])*)(?:(?P=quote)|\Z)"
+    r"|(?P<quote2>\\+[\"'])(?P<inner>(?:(?!(?<!\\)(?P=quote2)).)*)(?:(?P=quote2)|\Z))",
+    re.I | re.S,
+)
+"""A literal with its quotes; a backslash hides a quote, and JSON inside JSON has backslashes before its quotes."""
+
+_BARE = re.compile(r"(?:[^\s\"'\\,;&|)}\]]|,(?=[^\s\"'\\])|\\(?![nrtbfu\"'\\/]|\Z))+")
+_GLUED = re.compile(r"(?P<q>[\"'])[^\"'\s,:{}]+(?P=q)(?=[\s;&|]|\Z)")
+"""A quoted part right behind a bare one, as in a'b'."""
+
+_MORE = re.compile(r"(?:\s{0,20}(?:\|\||\?\?|\+|\bor\b)\s{0,20})?(?=(?:[rbfu]{1,2}|[@$]{1,2})?\\*[\"'])", re.I)
+"""Between the parts of an expression: glued together, added, or the one for want of the other."""
+
+_ANNOTATION = re.compile(
+    r"[A-Za-z_][\w.]{0,40}(?:[\[<|?][^=\n\"']{0,60})?(?:\s+=\s+|\s*=(?=\s*[rbfu]{0,2}\\*[\"']))\s*", re.I
+)
+_TAG = re.compile(r"(?:[!&][\w!:/.,\-]*[ \t]+)+(?=[^\s])")
+_LIST = re.compile(r"(?:(?:\r?\n|\\+n)[ \t]*-[ \t]+(?![\w.\-]+:\s)[^\r\n\\\"]+)+")
+_OPENS = re.compile(r"(?:new\s+)?(?P<callee>[A-Za-z_][\w.:]{0,60}!?)?(?P<bracket>[(\[])", re.I)
+_PART = re.compile(
+    rf"(?P<string>{_STRING.pattern})|(?P<callee>[A-Za-z_][\w.:]*)?(?P<open>[(\[{{])|(?P<close>[)\]}}])", re.I | re.S
+)
+_LOOKS_UP = re.compile(
+    r"(?i)(?:^|[.:_])(?:get\w*|env\w*|input|prompt\w*|ask\w*|read\w*|load\w*|open|fetch\w*|lookup|var|params?|resolve\w*|find\w*"
+    r"|post|request\w*|query\w*|select\w*|config)$"
+)
+"""Calls whose first text names the thing that is asked for."""
+
+_BRACKET_LIMIT = 300
+"""Characters of a bracket that are read."""
+
+_BEFORE = re.compile(
+    r"[ \t]*(?:[+>]?[ \t]*(?:[\-*][ \t]+)?|\d{1,6}[|:\t][ \t]?)(?:(?:export|env|set|arg)[ \t]+)?", re.I
+)
+"""What may stand between the start of a line and a name that begins it."""
+
+_ARTICLE = re.compile(r"(?i)\b(?:the|an?|your|my|our|their|this|that|any|no|new|each|valid|wrong|same)\s+\Z")
+
+Span = tuple[int, int]
+
+
+def redact_named(text: str, *, lines: bool) -> tuple[str, int]:
+    """`text` without what is given under the name of a secret, and how many pieces went.
+
+    `lines` says that a value at the start of a line runs to its end, as in files; not so in a shell's command.
+    """
+    text, count = _replaced(text, _assigned(text, lines))
+    for pattern in _OTHERS:
+        text, more = _replaced(text, _given(text, pattern))
+        count += more
+    if "</" in text:
+        text, more = _replaced(
+            text, (match.span("value") for match in _ELEMENT.finditer(text) if _hides(match["value"]))
+        )
+        count += more
+    return text, count
+
+
+def _replaced(text: str, spans: Iterator[Span]) -> tuple[str, int]:
+    out, kept_to, count = [], 0, 0
+    for start, end in spans:
+        out += [text[kept_to:start], MARK]
+        kept_to, count = end, count + 1
+    return ("".join(out) + text[kept_to:], count) if count else (text, 0)
+
+
+def _assigned(text: str, lines: bool) -> Iterator[Span]:
+    heredoc = text.find("<<")
+    at = 0
+    while match := _ASSIGNMENT.search(text, at):
+        at = match.end()
+        if NOT_SECRET_NAME.search(match["name"]):
+            continue
+        as_line = match["sep"] in (":", "=") and (lines or match["sep"] == ":" or -1 < heredoc < match.start())
+        for span in _Value(text, match, as_line).spans():
+            yield span
+            at = max(at, span[1])
+
+
+def _given(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    at = 0
+    while match := pattern.search(text, at):
+        at = match.end()
+        if NOT_SECRET_NAME.search(match["name"]):
+            continue
+        for span in _Value(text, match, False).spans():
+            yield span
+            at = max(at, span[1])
+
+
+def _hides(value: str) -> bool:
+    return bool(value.strip()) and value != MARK and not HARMLESS.match(value)
+
+
+class _Value:
+    """What follows one name."""
+
+    def __init__(self, text: str, match: re.Match[str], as_line: bool) -> None:
+        self._text, self._match = text, match
+        self._name = match["name"].lower()
+        self._sep = match.groupdict().get("sep") or ""
+        self._line = self._indent() if as_line or self._sep == ":" else None
+        self._as_line = as_line
+
+    def _indent(self) -> tuple[int, bool] | None:
+        """(indentation, is the line's start an escaped one?) where the name begins its line, else None."""
+        start = self._match.start()
+        real, escaped = (self._text.rfind(mark, max(0, start - 200), start) for mark in ("\n", "\\n"))
+        begin = max(real + 1, escaped + 2 if escaped >= 0 else 0)
+        if begin == 0 and start > 200:
+            return None
+        before = self._text[begin:start]
+        if not _BEFORE.fullmatch(before):
+            return None
+        return len(before) - len(before.lstrip(" \t")), escaped > real
+
+    def spans(self) -> Iterator[Span]:
+        """The pieces to take out, in order."""
+        text, at = self._text, self._match.end()
+        if self._sep.endswith(":"):
+            if listed := _LIST.match(text, at):
+                yield listed.start() + _first_character(listed[0]), listed.end()
+                return
+            block = self._block(at)
+            if block is not None:
+                yield block
+                return
+            at = _after_space(text, at)
+            for prefix in (_ANNOTATION, _TAG):
+                if found := prefix.match(text, at):
+                    at = found.end()
+            block = self._block(at)
+            if block is not None:
+                yield block
+                return
+        else:
+            at = _after_blanks(text, at)
+        if text.startswith("** ", at):
+            at += 3
+        yield from self._expression(at)
+
+    def _block(self, at: int) -> Span | None:
+        """`|` or `>-` and the lines below that are indented deeper."""
+        indent = self._line[0] if self._line else 0
+        head = re.compile(r"[ \t]*[|>][+\-0-9]{0,2}[ \t]*(?:#[^\n\\]*)?(?P<nl>\r?\n|(?:\\+r)?\\+n)").match(
+            self._text, at
+        )
+        if head is None:
+            return None
+        ends = r"\r\n" if "\n" in head["nl"] else r"\r\n\\\"'"
+        nl = r"\r?\n" if "\n" in head["nl"] else r"(?:\\+r)?\\+n"
+        body = re.compile(rf"(?:[ \t]{{{indent + 1},}}[^{ends}]*(?:{nl}|\Z|(?=[{ends}]))|[ \t]*{nl})+").match(
+            self._text, head.end()
+        )
+        if body is None:
+            return None
+        found = body[0]
+        start = body.start() + len(found) - len(found.lstrip(" \t"))
+        end = body.start() + len(re.sub(rf"(?:{nl}|[ \t])+\Z", "", found))
+        return (start, end) if start < end else None
+
+    def _expression(self, at: int) -> Iterator[Span]:
+        """Literals, calls and brackets with literals in them, or bare text."""
+        text = self._text
+        first = True
+        while True:
+            if literal := _STRING.match(text, at):
+                yield from _content(literal)
+                at = literal.end()
+            elif first and (parts := self._bracket(at)) is not None:
+                spans, at = parts
+                yield from spans
+            elif first:
+                span = self._bare(at)
+                if span is None:
+                    return
+                if span[0] < span[1]:
+                    yield span
+                at = span[1]
+            else:
+                return
+            first = False
+            more = _MORE.match(text, at)
+            if more is None or (more.end() == at and text[at - 1] not in "\"'"):
+                return
+            at = more.end()
+
+    def _bracket(self, at: int) -> tuple[list[Span], int] | None:
+        """Texts in a call or a list, and its end; None where there are none, or no end."""
+        text = self._text
+        opens = _OPENS.match(text, at)
+        if opens is None or text.startswith(MARK, at):
+            return None
+        spans: list[Span] = []
+        keep_next, depth, literals = False, 0, 0
+        for part in _PART.finditer(text, opens.start(), at + _BRACKET_LIMIT):
+            if part["open"]:
+                depth += 1
+                callee = part["callee"] or ""
+                keep_next = bool(_LOOKS_UP.search(callee)) or (part["open"] == "[" and bool(callee))
+            elif part["close"]:
+                depth -= 1
+                if depth <= 0:
+                    return (spans, part.end()) if literals or self._is_code(text[at : part.end()]) else None
+            else:
+                literals += 1
+                if not keep_next:
+                    spans += _content(part)
+                keep_next = False
+        return (spans, spans[-1][1]) if spans else None
+
+    def _is_code(self, value: str) -> bool:
+        """Is it plainly a call of a program, `name = call()`?"""
+        return self._text[self._match.end() : self._match.end() + 1] == " " and bool(
+            re.fullmatch(r"[A-Za-z_][\w.]*\([\w., ]*\)", value)
+        )
+
+    def _bare(self, at: int) -> Span | None:
+        """Up to white space and separators; a whole line where values run so far. None for what is no secret."""
+        text = self._text
+        begin = at
+        if text.startswith(MARK, at):
+            at += len(MARK)
+            if text[at : at + 1] in (",", ""):
+                return None
+        found = _BARE.match(text, at)
+        if self._as_line and self._line is not None:
+            end = self._end_of_line(at, self._line[1])
+            value = text[begin:end].rstrip(" \t")
+            return (
+                None
+                if not value or value == MARK or _is_reference(value) or self._is_path(value)
+                else (at, begin + len(value))
+            )
+        if found is None:
+            return None
+        value = found[0]
+        if HARMLESS.match(value) or self._is_path(value) or self._is_prose(value) or self._is_key(found.end()):
+            return None
+        glued = _GLUED.match(text, found.end())
+        return at, glued.end() if glued else found.end()
+
+    def _end_of_line(self, at: int, escaped: bool) -> int:
+        found = re.compile(r"[\r\n\\\"']" if escaped else r"[\r\n]").search(self._text, at)
+        return found.start() if found else len(self._text)
+
+    def _is_path(self, value: str) -> bool:
+        """The working directory of a shell."""
+        return self._name.endswith("pwd") and value[0] in "/~$."
+
+    def _is_prose(self, value: str) -> bool:
+        if not (value.isalpha() and value.islower()):
+            return False
+        if "word" in self._match.groupdict():
+            return True
+        start = self._match.start()
+        return bool(_ARTICLE.search(self._text[max(0, start - 12) : start]))
+
+    def _is_key(self, end: int) -> bool:
+        """On a line of its own below the name, and itself the name of something: `secret:` over `name: x`."""
+        return "\n" in self._text[self._match.end() : end] and self._text[end - 1] == ":"
+
+
+def _content(literal: re.Match[str]) -> Iterator[Span]:
+    for part in ("long", "short", "inner"):
+        value = literal[part]
+        if value is not None and _hides(value):
+            yield literal.span(part)
+
+
+def _is_reference(line: str) -> bool:
+    """Does a line's value begin with something that is plainly no secret?"""
+    first, _, rest = line.partition(" ")
+    word = first.rstrip(",;")
+    if not HARMLESS.match(word):
+        return False
+    return word != first or word.isalpha() or word[0] in "$<" or not rest.strip() or rest.lstrip()[0] in "#/,;)]}|=&"
+
+
+def _first_character(text: str) -> int:
+    found = re.search(r"-[ \t]+", text)
+    return found.end() if found else 0
+
+
+def _after_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _after_blanks(text: str, at: int) -> int:
+    """Behind blanks on the same line, or on the next where a backslash joins the two."""
+    found = re.compile(r"[ \t\u00a0]*(?:\\\r?\n[ \t]*)?").match(text, at)
+    return found.end() if found else at
