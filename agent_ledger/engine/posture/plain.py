@@ -22,88 +22,109 @@ ALWAYS = frozenset(
 
 FILES = frozenset({"write_file", "patch"})
 
-_WORDS = """
-    rm rmdir unlink shred srm wipe truncate dd mkfs mke2fs mkswap fdisk gdisk cfdisk sfdisk parted wipefs blkdiscard
-    badblocks hdparm nvme lvremove vgremove pvremove zpool zfs btrfs cryptsetup mdadm dmsetup losetup format
-    diskpart
-    cipher del erase rd deltree vssadmin wbadmin bcdedit mv rsync fd fdfind xargs parallel tar cpio rename
-    chmod chown chgrp chattr setfacl setcap umask icacls takeown cacls attrib
-    git gh glab hg svn jj
-    sh bash zsh dash ash ksh fish csh tcsh rbash pwsh powershell cmd busybox toybox iex invoke eval exec source
-    python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit tclsh expect awk gawk mawk nawk
-    sed
-    osascript rscript julia groovy jshell scala ghci irb gdb vim vi ed ex emacs nvim less more man env
-    unshare nsenter chroot script flock entr
-    curl wget aria2c http https httpie xh fetch lynx w3m ftp sftp tftp scp ssh sshpass telnet nc ncat netcat socat
-    openssl
-    rclone restic borg mail mailx sendmail mutt swaks msmtp gpg base64 base32 xxd hexdump uudecode od printf tr rev
-    dev tcp udp
-    sudo doas su pkexec runuser visudo sudoers usermod useradd userdel adduser deluser groupmod groupadd gpasswd
-    passwd
-    chpasswd shadow dscl net reg regedit schtasks sc wmic netsh runas role roles iam sts assume
-    id_rsa id_dsa id_ecdsa id_ed25519 ssh authorized_keys known_hosts gnupg aws azure gcloud kube kubeconfig
-    credentials
-    credential netrc pgpass npmrc pypirc env envrc secrets secret token tokens password passwords keychain keyring
-    pass
-    kdbx vault pem key keys p12 pfx keystore jks wallet cookies cookie login history docker dockercfg config auth
-    pip pip3 pipx uv uvx npm npx pnpm yarn bunx dlx gem cpan luarocks brew apt apt_get dpkg yum dnf rpm pacman apk
-    snap
-    flatpak conda mamba poetry hermes plugin plugins skill skills mcp install clawhub
-    crontab cron cronjob at batch systemctl systemd launchctl launchd launchagents launchdaemons service init rc
-    autostart
-    bashrc bash_profile zshrc zshenv zprofile profile bash_login bash_logout hooks hook githooks pre_commit
-    no_verify
-    kill pkill killall killall5 xkill taskkill reboot shutdown poweroff halt telinit logrotate journalctl auditctl
-    auditd
-    rsyslog history unset export set alias trap sysctl modprobe insmod rmmod kexec iptables ip6tables nft ufw
-    setenforce
-    firewall_cmd mount umount swapoff fallocate fork ulimit logs log agent_ledger ledger policy policy_mode
-    prompt_policy
-    settings selftest gateway state db sqlite sqlite3
-    drop truncate delete alter update grant revoke dropdatabase flushall flushdb drop_database remove_all mongosh
-    mongo
-    redis redis_cli mysql mysqladmin mariadb psql dropdb pg_restore mysqldump cqlsh influx etcdctl clickhouse bq
-    snowsql
-    terraform tofu pulumi cdk cdktf serverless sls ansible helm kubectl oc k9s kustomize k3s docker_compose podman
-    nerdctl
-    az gsutil s3 s3api s3cmd mc doctl linode vultr hcloud flyctl fly heroku vercel netlify wrangler supabase
-    firebase
-    vagrant virsh qm pct lxc lxd multipass ecs eks gke aks argocd flux nomad consul packer eksctl kops oci ibmcloud
-    exo
-    soul agents claude cursorrules memories mailto post put publish deploy destroy purge prune force remove
-    uninstall
-    reset clean checkout restore stash filter_branch filter_repo rebase push
+_HEADS = """
+    sh bash zsh dash ash ksh mksh fish csh tcsh rbash pwsh powershell cmd busybox toybox iex invoke eval exec source
+    command builtin python python2 python3 pypy pypy3 perl ruby node nodejs deno bun tsx ts php lua luajit tclsh expect
+    awk gawk mawk nawk osascript rscript julia groovy jshell scala ghci irb gdb vim vi ed ex emacs script flock entr env
+    nohup setsid timeout time nice ionice stdbuf watch chrt taskset unshare nsenter chroot xargs parallel strace ltrace
+    find fd fdfind rmdir unlink del erase rd deltree format diskpart vssadmin bcdedit badblocks hdparm nvme mkfs losetup
+    wget aria2c fetch lynx ftp sftp tftp scp ssh sshpass telnet openssl mail mailx sendmail gpg base64 base32 xxd
+    uudecode printf set unset export alias trap at batch cron systemd_run launchctl schtasks sc reg net icacls
+    useradd groupmod visudo pip3 apt apt_get dpkg yum dnf rpm pacman brew snap pkill killall xkill taskkill
+    modprobe insmod rmmod sysctl kexec mount umount sqlite sqlite3 pg_dump mysqldump flushall flushdb drop delete alter
+    tar unzip cpio rename setfacl chattr watchexec make_filesystem begin do then else if while until for case function
+    coproc select repeat not and or tee cat type runas wsl logrotate rsyslogd update_rc_d
 """
+_ORDINARY = frozenset({"cp", "mv", "ln", "mkdir", "sed", "cat"})
+"""Known to `commands`, and judged by the places that they touch alone."""
+
+_PLACES = """
+    dev proc sys etc boot usr lib sbin root system32 id_rsa id_dsa id_ecdsa id_ed25519 ssh
+    authorized_keys gnupg gpg aws azure gcloud kube kubeconfig credentials credential netrc pgpass npmrc pypirc env
+    envrc secret secrets token tokens password passwords passwd shadow sudoers keychain keychains keyring keyrings pass
+    kdbx vault pem key keys p12 pfx jks ppk keystore keytab wallet cookies cookie login logins history dockercfg
+    config auth htpasswd boto s3cfg codex claude hermes plugin plugins skill skills mcp cron crontab cronjob systemd
+    launchagents launchdaemons autostart init rc bashrc bash_profile zshrc zshenv zprofile profile bash_login
+    bash_logout hooks hook githooks agent_ledger ledger policy policy_mode prompt_policy prompt_policy_mode settings
+    gateway state db soul agents memories gitconfig http https tcp udp verify amend force hard mirror prune drop
+    truncate delete remove alter grant revoke update insert exec execdir remove_all dropdatabase account service key4
+    op terraform cargo cmdline environ kcore mem sda nvme0n1 disk0 rdisk0
+"""
+PLACES = frozenset(_PLACES.split())
+"""Any of these words, anywhere, and a call is looked at: names of places, and verbs that destroy."""
+
 _MARK = "$"
 
 
-def _table() -> dict[int, str]:
-    """What stays of each ASCII character: words in small letters, one mark for what can make a word say another."""
+def _table() -> dict[str, str]:
+    """What stays of each ASCII character: words in small letters, line ends between commands, and one mark.
+
+    The mark stands for every character that can make a word say another than it shows.
+    """
     table = {}
-    for code in range(128):
-        char = chr(code)
-        if char.isalnum() or char == "_":
-            table[code] = char.lower()
+    for char in map(chr, range(128)):
+        if char.isalnum() or char in "_-./=":
+            table[char] = char.lower()
         elif char in "\\$`*?[{>~!^%":
-            table[code] = _MARK
+            table[char] = _MARK
         else:
-            table[code] = " "
+            table[char] = "\n" if char in '\n";&|()' else " "
     return table
 
 
-_TABLE = str.maketrans({chr(code): char for code, char in _table().items()})
+_TABLE = str.maketrans(_table())
+_WORDS = str.maketrans("-./=", "    ")
 
-SENSITIVE = frozenset(_WORDS.split()) | {name.translate(_TABLE).split()[0] for name in BY_NAME if name.isascii()}
-"""Any of these words, anywhere, and a call is looked at: whatever `commands` knows by name, and names of places."""
+HEADS = frozenset(_HEADS.split()) | frozenset(name.lower().rpartition("/")[2] for name in BY_NAME) - _ORDINARY
+"""A command that begins with one of these is looked at: whatever `commands` knows by name, and what runs others."""
+
+_READING = {
+    "git": frozenset({"status", "diff", "log", "show", "add", "commit", "fetch", "pull", "blame", "ls-files"}),
+    "npm": frozenset({"test", "start", "run", "ci", "ls"}),
+    "docker": frozenset({"ps", "logs", "images", "inspect", "version", "info"}),
+    "kubectl": frozenset({"get", "describe", "logs", "top", "version"}),
+    "systemctl": frozenset({"status", "is-active", "list-units"}),
+}  # fmt: skip
+"""Second words with which a known command is plain after all."""
+
+_NAMES = frozenset({"command", "timeout", "script", "watch", "time", "type", "repeat", "format"})
+"""Names of arguments. As a command without arguments each of them does nothing."""
+
+_FIRST = frozenset(head.translate(_WORDS).split()[0] for head in HEADS) - {"command", "timeout"}
+"""The first words of all heads: where none of them stands anywhere, nobody needs to know where commands begin.
+
+The two left out only run other commands, and are names of arguments in nearly every call.
+"""
 
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
-_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*(?:\w+=\S*\s+)*\.{0,2}/')
+_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*\.{0,2}/')
 
 
 def is_plain(args_text: str) -> bool:
     """May a call with these arguments (JSON text) go by without a closer look?"""
-    text = args_text[1:].replace('\\"', "").replace('"', "").replace("'", "").translate(_TABLE)
-    return _MARK not in text and SENSITIVE.isdisjoint(text.split())
+    text = args_text[1:]
+    if "\\" in text or "'" in text:
+        text = text.replace('\\"', "").replace("'", "")
+    text = text.translate(_TABLE)
+    words = text.translate(_WORDS).split()
+    if _MARK in text or not PLACES.isdisjoint(words):
+        return False
+    return _FIRST.isdisjoint(words) or not any(map(_known, text.split("\n")))
+
+
+def _known(command: str) -> bool:
+    """Does this piece of text begin like a command that has to be judged?"""
+    words = command.split(None, 2)
+    if not words:
+        return False
+    if "=" in words[0]:
+        return True  # A variable is set for what follows.
+    head = words[0].rpartition("/")[2]
+    if head not in HEADS and head.partition(".")[0] not in HEADS:
+        return False
+    if len(words) < 2:
+        return head not in _NAMES
+    return words[1] not in _READING.get(head, ())
 
 
 def plain_file(args_text: str) -> str | None:
