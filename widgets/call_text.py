@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.records import ERROR_PREFIX, Call, utc_seconds
+from agent_ledger.engine.records import ERROR_PREFIX, Call, known_status, utc_seconds
 
 _TELLING = ("action", "command", "path", "file_path", "name", "goal", "title", "url", "task", "code")
 """Arguments that say most about a call, in the order in which they are shown."""
@@ -19,7 +19,9 @@ GIST_LIMIT = 400
 
 
 def error_type(call: Call) -> str:
-    """`timeout` of `ERROR:timeout`; empty for other statuses."""
+    """`timeout` of `ERROR:timeout`; empty for other statuses of ours, and what others wrote called unknown."""
+    if not known_status(call.status):
+        return f"unknown ({call.status})" if call.status else "unknown"
     return call.status[len(ERROR_PREFIX) :] if call.status.startswith(ERROR_PREFIX) else ""
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .inert import inert
-from .records import PENDING, STATES, Call, Inert, Writer, age_of, args_value, state_of, utc_seconds
+from .records import PENDING, STATES, Call, Inert, Writer, age_of, args_value, known_status, state_of, utc_seconds
 from .tools import grace_seconds, runs_on
 
 _CALL_COLUMNS = (
@@ -122,6 +122,10 @@ _SECONDS = (
 )  # fmt: skip
 
 
+_SETTLED = "(status NOT IN ('PENDING', 'GHOST_REPORTED') OR status IS NULL)"
+"""As `Call.settled`: also a status that is none of the four, and a missing one."""
+
+
 def _STATE_SQL(have: frozenset[str]) -> dict[str, str]:  # noqa: N802 - a table that depends on the file
     reported = "reported_ts IS NOT NULL" if "reported_ts" in have else "0"
     pending = "(status = 'PENDING' AND status <> 'CONFIRMED')"
@@ -130,8 +134,11 @@ def _STATE_SQL(have: frozenset[str]) -> dict[str, str]:  # noqa: N802 - a table 
         "overdue": pending,
         "ghost": "(status = 'GHOST_REPORTED' AND status <> 'CONFIRMED')",
         "confirmed": f"(status = 'CONFIRMED' AND NOT {reported})",
-        "error": f"(status NOT IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' AND NOT {reported})",
-        "revived": f"({reported} AND status NOT IN ('PENDING', 'GHOST_REPORTED'))",
+        "error": (
+            "((status NOT IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' OR status IS NULL)"
+            f" AND NOT {reported})"
+        ),
+        "revived": f"({reported} AND {_SETTLED})",
     }
 
 
@@ -141,24 +148,22 @@ def unsettled(columns: Collection[str]) -> Query:
     return sql + " WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED' ORDER BY id", ()
 
 
-def totals(columns: Collection[str]) -> Query:
+def totals(columns: Collection[str], *, status_may_be_null: bool = False) -> Query:
     """One row of counts: rows, PENDING, GHOST_REPORTED, errors never reported, settled after a report.
 
-    Each is answered from an index, so that a million rows cost some tens of milliseconds.
+    Each is answered from an index, so that a million rows cost some tens of milliseconds. Only a file by other
+    software, where a status may be missing, is searched for those.
     """
     reported = "reported_ts" in columns
-    revived = (
-        "(SELECT count(*) FROM ledger WHERE reported_ts IS NOT NULL AND status NOT IN ('PENDING','GHOST_REPORTED'))"
-        if reported
-        else "0"
-    )
-    error = "status NOT IN ('PENDING','GHOST_REPORTED') AND status <> 'CONFIRMED'"
-    error += " AND reported_ts IS NULL" if reported else ""
+    revived = f"(SELECT count(*) FROM ledger WHERE reported_ts IS NOT NULL AND {_SETTLED})" if reported else "0"
+    never = " AND reported_ts IS NULL" if reported else ""
+    error = f"status NOT IN ('PENDING','GHOST_REPORTED') AND status <> 'CONFIRMED'{never}"
+    missing = f" + (SELECT count(*) FROM ledger WHERE status IS NULL{never})" if status_may_be_null else ""
     return (
         "SELECT (SELECT count(*) FROM ledger),"
         " (SELECT count(*) FROM ledger WHERE status = 'PENDING' AND status <> 'CONFIRMED'),"
         " (SELECT count(*) FROM ledger WHERE status = 'GHOST_REPORTED' AND status <> 'CONFIRMED'),"
-        f" (SELECT count(*) FROM ledger WHERE {error}),"
+        f" (SELECT count(*) FROM ledger WHERE {error}){missing},"
         f" {revived}",
         (),
     )
@@ -209,7 +214,7 @@ def call_from_row(row: Sequence[Any]) -> Call:
         args_json=args,
         args_cut=bool(values["args_cut"]),
         args_redacted=_number(values["args_redacted"]) or 0,
-        status=_text(values["status"]) or Inert(""),
+        status=_status(values["status"]),
         effect=_text(values["effect"]),
         result_digest=_text(values["result_digest"]),
         grace_s=float(grace) if isinstance(grace, (int, float)) else grace_seconds(tool, None, {}),
@@ -242,6 +247,11 @@ def _text(value: object) -> Inert | None:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return inert(value if isinstance(value, str) else str(value))
+
+
+def _status(value: object) -> Inert:
+    """A status that is no text is none of the four, whatever its bytes say: SQL compares it so, too."""
+    return inert(value if isinstance(value, str) else "" if value is None else repr(value))
 
 
 def _one_line(text: object) -> object:
@@ -299,7 +309,11 @@ def remarks(call: Call, *, writer_dead: bool = False) -> list[str]:
     out: list[str] = []
     args = args_value(call)
     if call.status == PENDING and writer_dead:
-        out.append("The process that issued this call is gone, so no confirmation can come any more.")
+        out.append(
+            "The process that issued this call is gone: no confirmation can come but one that waits in the spool."
+        )
+    if not known_status(call.status):
+        out.append("The status is none of the four, so what became of this call is unknown.")
     if call.no_signal and not call.settled:
         out.append("This host never confirms this tool, so silence says nothing here.")
     if call.effect == "done" and runs_on(call.tool_name, args if isinstance(args, Mapping) else None):

@@ -87,11 +87,17 @@ class Call:
         return self.status not in UNSETTLED
 
 
+def known_status(status: str) -> bool:
+    """Is it one of the four? Other software writes others, or none."""
+    return status in (PENDING, CONFIRMED, GHOST_REPORTED) or status.startswith(ERROR_PREFIX)
+
+
 def state_of(call: Call, *, age_s: float | None, writer_dead: bool = False) -> str:
     """The one state a row is in, from `STATES`.
 
     A pending row is overdue when its grace has run out, or at once when the process that alone could
     settle it is proven dead. A row without a readable time counts as overdue: nothing says it is recent.
+    A status that is none of the four, or missing, counts among the errors: it was not confirmed and does not wait.
     """
     if call.status == GHOST_REPORTED:
         return "ghost"

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
-from agent_ledger.engine.records import STATES
+from agent_ledger.engine.records import STATES, known_status
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import duration, fit, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
@@ -164,7 +164,7 @@ def _shortened(column: int, text: str, width: int) -> str:
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     args = row["args"]
-    kind = f" {row['status'].removeprefix('ERROR:')}" if row["state"] == "error" else ""
+    kind = f" {_kind(row['status'])}" if row["state"] == "error" else ""
     return (
         str(row["id"]),
         str(row["ts"] or "?")[:19].replace("T", " "),
@@ -174,6 +174,13 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["tool_name"] or "?",
         args_line(args),
     )
+
+
+def _kind(status: str) -> str:
+    """`timeout` of `ERROR:timeout`; what is none of the four statuses is unknown."""
+    if not known_status(status):
+        return f"unknown ({status})" if status else "unknown"
+    return status.removeprefix("ERROR:")
 
 
 def args_line(args: Any) -> str:

@@ -43,7 +43,8 @@ def read_totals(connection: sqlite3.Connection, shape: Shape, *, slice_s: float 
     """Counts over the whole file; in WAL mode from indexes in one statement. Raises sqlite3.Error."""
     if shape.wal:
         with suppress(SliceTimeoutError), slice_of_time(connection, _WHOLE_S if slice_s is None else slice_s):
-            ((rows, pending, ghost, error, revived),) = connection.execute(*queries.totals(shape.columns)).fetchall()
+            query = queries.totals(shape.columns, status_may_be_null=shape.status_may_be_null)
+            ((rows, pending, ghost, error, revived),) = connection.execute(*query).fetchall()
             return Totals(rows, pending, ghost, error, revived, rows - pending - ghost - error - revived)
     return read_counted(connection, shape, slice_s=slice_s).totals
 

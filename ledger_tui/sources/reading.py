@@ -32,6 +32,8 @@ class Shape:
     version: int
     tables: frozenset[str]
     wal: bool
+    status_may_be_null: bool = False
+    """Never so in a file that the plugin made."""
 
     @property
     def slice_s(self) -> float:
@@ -116,11 +118,14 @@ def read_shape(connection: sqlite3.Connection) -> Shape:
         tables = frozenset(row[0] for row in connection.execute("SELECT name FROM sqlite_master").fetchall())
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
         columns = frozenset(row[0] for row in connection.execute(*queries.COLUMNS_QUERY).fetchall())
+        loose = connection.execute(
+            "SELECT 1 FROM pragma_table_info('ledger') WHERE name = 'status' AND NOT \"notnull\""
+        ).fetchall()
     if tables and not columns:
         raise ValueError("is a database without a ledger in it")
     if columns and not {"id", "ts", "tool_name", "status"} <= columns:
         raise ValueError("holds a table named ledger that is not a ledger of tool calls")
-    return Shape(columns, version, tables, str(mode).lower() == "wal")
+    return Shape(columns, version, tables, str(mode).lower() == "wal", bool(loose))
 
 
 def read_marks(connection: sqlite3.Connection, shape: Shape) -> Marks:

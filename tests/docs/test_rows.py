@@ -36,6 +36,7 @@ def all_remarks() -> set[str]:
     said = [
         *remarks(a_call(**pending), writer_dead=True),
         *remarks(a_call(**pending, no_signal=1)),
+        *remarks(a_call(status="success")),
         *remarks(a_call(tool_name="delegate_task")),
         *remarks(a_call(closed_by="no-pre")),
         *remarks(a_call(closed_by="middleware", nested_in=7)),
@@ -53,7 +54,7 @@ def any_number(remark: str) -> str:
 def test_the_page_has_every_remark_and_no_other() -> None:
     listed = [any_number(row[0].strip("“”")) for row in table(PARTS["Remarks"])]
     assert sorted(listed) == sorted(all_remarks())
-    assert len(listed) == 14
+    assert len(listed) == 15
 
 
 def test_every_sentence_that_the_page_quotes_is_a_remark() -> None:
