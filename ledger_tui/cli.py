@@ -15,7 +15,19 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands import calls, demo, doctor, export, plugin, plugin_folder, prompt_policy, prune, status, watch
+from ledger_tui.commands import (
+    calls,
+    demo,
+    doctor,
+    export,
+    plugin,
+    plugin_folder,
+    posture,
+    prompt_policy,
+    prune,
+    status,
+    watch,
+)
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
@@ -141,7 +153,7 @@ def _open_app(place: Place) -> int:
     return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, watch, prune, export, prompt_policy, doctor, plugin):
+for group in (status, calls, watch, posture, prune, export, prompt_policy, doctor, plugin):
     group.register(app)
 
 if demo.available():

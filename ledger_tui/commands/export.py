@@ -66,10 +66,10 @@ def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for row in rows:
-        writer.writerow([_csv_cell(row[name]) for name in _COLUMNS])
+        writer.writerow([csv_cell(row[name]) for name in _COLUMNS])
 
 
-def _csv_cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
     text = _cell(value)
     return "'" + text if isinstance(value, str | dict | list) and text.startswith(_FORMULA) else text
 
@@ -92,10 +92,10 @@ def as_markdown(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     stream.write("| " + " | ".join(name.replace("_", " ") for name in _MARKDOWN_COLUMNS) + " |\n")
     stream.write("|" + " --- |" * len(_MARKDOWN_COLUMNS) + "\n")
     for row in rows:
-        stream.write("| " + " | ".join(_markdown_cell(row[name]) for name in _MARKDOWN_COLUMNS) + " |\n")
+        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in _MARKDOWN_COLUMNS) + " |\n")
 
 
-def _markdown_cell(value: Any) -> str:
+def markdown_cell(value: Any) -> str:
     text = _cell(value).replace("&", "&amp;").replace("<", "&lt;")
     return _MARKDOWN.sub(r"\\\1", text)
 

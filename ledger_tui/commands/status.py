@@ -14,7 +14,7 @@ from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
-from ledger_tui.commands import gateway, hosts, reading
+from ledger_tui.commands import gateway, hosts, posture, reading
 from ledger_tui.commands import spooled as spooled_records
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
 from ledger_tui.commands.output import amount, print_json, say, warn
@@ -29,9 +29,14 @@ _MODES = ("off", "dry_run", "enforce")
 _NOT_CHECKED = "not checked by this version"
 
 
-def summary(place: Place) -> tuple[dict[str, Any], list[SourceError]]:
+SCORED_AT_ONCE = 20_000
+"""Rows of a ledger that is scored with every look. Larger ones take seconds, and are scored when that is asked for."""
+
+
+def summary(place: Place, *, scored: bool = False) -> tuple[dict[str, Any], list[SourceError]]:
     """The shape of `status --json`, and what could not be read: a damaged session store does not hide the ledger.
 
+    `scored` asks for the posture whatever the size; it is None where it was not worked out.
     Raises CommandError for a missing file named by option, SourceError where the ledger itself cannot be read.
     """
     place.state_exists()
@@ -42,7 +47,7 @@ def summary(place: Place) -> tuple[dict[str, Any], list[SourceError]]:
         "home": str(place.home),
         "ledger": ledger,
         "sessions": sessions_part(place, problems),
-        "posture": {"score": None, "findings": None},
+        "posture": posture_part(place, ledger["rows"], scored=scored),
         "policy": {"mode": read_mode(place.data / "policy_mode")},
         "prompt_policy": {
             "mode": read_mode(place.data / "prompt_policy_mode"),
@@ -69,6 +74,14 @@ def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
     spooled = spool.waiting(around, merged).records if around is not None else 0
     aside = spooled_records.set_aside(place)
     return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled, "set_aside": aside}, host
+
+
+def posture_part(place: Place, rows: int, *, scored: bool) -> dict[str, int | None]:
+    """Score and number of findings; None where not worked out, and a score of None where nothing was recorded."""
+    if rows > SCORED_AT_ONCE and not scored:
+        return {"score": None, "findings": None}
+    found = posture.scored(place)
+    return {"score": found.score, "findings": len(found.findings)}
 
 
 def sessions_part(place: Place, problems: list[SourceError]) -> dict[str, Any]:
@@ -113,7 +126,8 @@ def show(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Exit 1 if there is a ghost (overdue calls count). orphan and finding: not checked by this version.",
+            help="Exit 1 if there is a ghost (overdue calls count), or a finding of the posture."
+            " orphan: not checked by this version.",
         ),
     ] = None,
 ) -> int:
@@ -128,8 +142,8 @@ def show(
             say("no Hermes home there")  # A status bar shows no errors.
         place.need_home()
         say(_line(place))
-        return _verdict(fail_on, ledger_part(place)[0]) if fail_on else DONE
-    found, problems = summary(place)
+        return _verdict(fail_on, summary(place, scored=fail_on == "finding")[0]) if fail_on else DONE
+    found, problems = summary(place, scored=fail_on == "finding")
     if json:
         print_json(found)
     else:
@@ -137,7 +151,7 @@ def show(
             say(line)
     for problem in problems:
         warn(str(problem))
-    return _verdict(fail_on, found["ledger"]) or (UNREADABLE if problems else DONE)
+    return _verdict(fail_on, found) or (UNREADABLE if problems else DONE)
 
 
 def _line(place: Place) -> str:
@@ -145,10 +159,12 @@ def _line(place: Place) -> str:
     return tmux_line.line(str(place.ledger), now=place.clock(), mono_now=place.mono_clock(), unicode=unicode)
 
 
-def _verdict(fail_on: str | None, ledger: Mapping[str, Any]) -> int:
-    if fail_on in ("orphan", "finding"):
-        raise unreadable(f"--fail-on {fail_on} cannot be answered: this version does not check that yet.")
-    return FOUND if fail_on == "ghost" and ledger["ghost"] + ledger["overdue"] else DONE
+def _verdict(fail_on: str | None, found: Mapping[str, Any]) -> int:
+    if fail_on == "orphan":
+        raise unreadable("--fail-on orphan cannot be answered: this version does not check that yet.")
+    if fail_on == "finding":
+        return FOUND if found["posture"]["findings"] else DONE
+    return FOUND if fail_on == "ghost" and found["ledger"]["ghost"] + found["ledger"]["overdue"] else DONE
 
 
 def as_text(found: Mapping[str, Any]) -> list[str]:
@@ -173,12 +189,21 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"sessions  {total} in the host's store; orphans and zombies: {_NOT_CHECKED}")
     else:
         lines.append(f"sessions  none ({inert(sessions['path'])} is not there)")
-    lines.append(f"posture   {_NOT_CHECKED}")
+    lines.append(f"posture   {_posture(found['posture'])}")
     lines.append(f"policy    {found['policy']['mode']}")
     lines.append(f"prompts   {prompt['mode']}; {_ENFORCED[prompt['enforced']]}")
     running = {True: "running", False: "not running", None: "unknown"}[found["gateway"]["running"]]
     lines.append(f"gateway   {running}: {inert(found['gateway']['evidence'])}")
     return lines
+
+
+def _posture(found: Mapping[str, int | None]) -> str:
+    if found["findings"] is None:
+        return "not worked out for so many calls; see: ledger-tui posture"
+    if found["score"] is None:
+        return "no score: nothing was recorded"
+    limits = "a sign of hygiene, no proof; see: ledger-tui posture"
+    return f"{found['score']} with {amount(found['findings'], 'finding')}: {limits}"
 
 
 _SIMULATED = "  (a simulation: made by the demo, no agent ran here)"

@@ -43,11 +43,11 @@ def test_what_is_not_checked_yet_is_null(program: Any, home: Path) -> None:
     assert found["sessions"] == {
         "path": str(home / "state.db"), "exists": False, "total": 0, "orphans": None, "adoptable": None, "zombies": None
     }  # fmt: skip
-    assert found["posture"] == {"score": None, "findings": None}
+    assert found["posture"] == {"score": None, "findings": 0}
     assert found["policy"] == {"mode": "off"}
     assert found["prompt_policy"] == {"mode": "off", "enforced": None}
     assert found["gateway"]["running"] is False
-    assert "not checked" in program("status").out
+    assert "no score: nothing was recorded" in program("status").out
 
 
 def test_sessions_are_counted(program: Any, home: Path) -> None:
@@ -95,7 +95,7 @@ def test_fail_on_ghost_counts_overdue_calls(ledger: Any, program: Any) -> None:
     assert program("status", "--tmux", "--fail-on", "ghost").code == 1
 
 
-@pytest.mark.parametrize("what", ["orphan", "finding"])
+@pytest.mark.parametrize("what", ["orphan"])
 def test_what_cannot_be_checked_never_passes(program: Any, what: str) -> None:
     result = program("status", "--fail-on", what)
     assert result.code == 3

@@ -25,7 +25,7 @@ def _walk(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, set[str
     below: dict[str, object] = getattr(command, "commands", {})
     if not below or not path:
         options = {name for parameter in command.params for name in parameter.opts}  # type: ignore[attr-defined]
-        yield " ".join(path), options - {"-h", "--help"}
+        yield " ".join(path), {name for name in options if name.startswith("-")} - {"-h", "--help"}
     for name, one in below.items():
         yield from _walk(one, (*path, name))
 

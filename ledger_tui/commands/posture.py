@@ -1,0 +1,138 @@
+"""`posture` and `export posture`: the score of a ledger, and every finding it is made of."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from agent_ledger.engine.posture import Posture, report
+from agent_ledger.engine.posture import reading as posture_reading
+from ledger_tui.commands import export
+from ledger_tui.commands.calls import since_seconds
+from ledger_tui.commands.errors import unreadable, usage
+from ledger_tui.commands.output import document, print_json, say, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.target import target
+from ledger_tui.sources import snapshot
+
+COLUMNS = (
+    "ledger_id", "ts", "session_id", "tool_name", "rule", "asi", "title", "severity", "weight", "left", "rows",
+    "evidence",
+)  # fmt: skip
+
+
+def scored(place: Place, *, since: float | None = None) -> Posture:
+    """The posture of a ledger; an empty one where the default ledger is not there yet.
+
+    Raises CommandError for a missing file named by option, SourceError where it cannot be read.
+    """
+    if not place.ledger_exists():
+        return Posture()
+    with snapshot.reading_ledger(place.ledger) as ledger:
+        return posture_reading.scored(ledger.connection, ledger.shape.columns, since=since)
+
+
+def _named(place: Place, ledger: str | None) -> Place:
+    """The same place with the ledger that the command names, if it names one."""
+    if ledger is None:
+        return place
+    if not ledger:
+        raise usage("LEDGER needs a path, but what it was given is empty.")
+    path = Path(ledger).expanduser().absolute()
+    if not os.path.lexists(path):
+        raise unreadable(f"The ledger {path} does not exist; check the path.")
+    return replace(place, ledger=path, ledger_named=True)
+
+
+def show(
+    context: typer.Context,
+    ledger: Annotated[str | None, typer.Argument(metavar="[LEDGER]", help="A ledger.db; else the home's.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="WHEN", help="Only calls from then on: as for calls.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """How risky the recorded activity looks: the score, and every finding behind it."""
+    place = _named(context.obj, ledger)
+    posture = scored(place, since=since_seconds(since, place.clock()))
+    if json:
+        print_json(report.as_json(posture))
+        return
+    for line in report.as_text(posture, str(place.ledger)):
+        say(line)
+
+
+def exported(
+    context: typer.Context,
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(export.FORMATS)}.")],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
+    since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="As for calls.")] = None,
+) -> None:
+    """The score with every finding and the limits, to be read or recomputed elsewhere."""
+    place: Place = context.obj
+    write = _WRITERS.get(format)
+    if write is None:
+        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
+    path = Path(output).expanduser() if output and output != "-" else None
+    posture = scored(place, since=since_seconds(since, place.clock()))
+    hide = export.Hider()
+    shape = hide(report.as_json(posture))
+    with target(path, force=force, keep=(place.ledger, place.state)) as stream:
+        write(shape, stream)
+    if hide.hidden:
+        warn(f"{hide.hidden} secret values were hidden in this export.")
+
+
+def as_csv(shape: Mapping[str, Any], stream: TextIO) -> None:
+    """A line for each finding, with what is left of the 100 after it."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows_with_rest(shape):
+        writer.writerow([export.csv_cell(row[name]) for name in COLUMNS])
+
+
+def as_markdown(shape: Mapping[str, Any], stream: TextIO) -> None:
+    """The score as title, the findings as a table, the limits below it."""
+    score = "no score: nothing was recorded" if shape["score"] is None else shape["score"]
+    stream.write(f"# Posture: {score}\n\n")
+    stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
+    stream.write("|" + " --- |" * len(COLUMNS) + "\n")
+    for row in rows_with_rest(shape):
+        stream.write("| " + " | ".join(export.markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+    stream.write(f"\n{export.markdown_cell(shape['formula'])}\n\n")
+    for limit in shape["trust"]:
+        stream.write(f"- {export.markdown_cell(limit)}\n")
+
+
+def rows_with_rest(shape: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The findings, each with what is left after it."""
+    left = 100
+    for one in shape["findings"]:
+        left -= one["weight"]
+        yield {**one, "left": left}
+
+
+def as_document(shape: Mapping[str, Any], stream: TextIO) -> None:
+    """The document of `posture --json`."""
+    stream.write(document(shape, indent=2) + "\n")
+
+
+_WRITERS: Mapping[str, Callable[[Mapping[str, Any], TextIO], None]] = {
+    "csv": as_csv,
+    "json": as_document,
+    "md": as_markdown,
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("posture")(show)
+    export.group.command("posture")(exported)
