@@ -54,18 +54,30 @@ def pre_tool_call(
     api_request_id: Any = "",
     **_: Any,
 ) -> dict[str, str] | None:
-    """Record that a call is about to run. It observes, except in a turn that the prompt policy has refused."""
+    """Record that a call is about to run. It observes, unless a policy refuses the call or refused its turn."""
+    verdict = None
     try:
-        if tool_name in READ_ONLY:
+        recorder_ = recorder()
+        if tool_name in READ_ONLY and not recorder_.gate.on():
             return _refused_turn(turn_id)
         tool, session, turn, call, task, request = _texts(
             tool_name, session_id, turn_id, tool_call_id, task_id, api_request_id
         )
-        recorder().pre_tool_call(
-            tool, args, session_id=session, turn_id=turn, tool_call_id=call, task_id=task, request_id=request
+        verdict = recorder_.judge_call(tool, args, session_id=session, turn_id=turn, tool_call_id=call, task_id=task)
+        recorder_.pre_tool_call(
+            tool,
+            args,
+            session_id=session,
+            turn_id=turn,
+            tool_call_id=call,
+            task_id=task,
+            request_id=request,
+            verdict=verdict,
         )
     except Exception as error:
         _complain("pre_tool_call", error)
+    if verdict is not None and verdict.refuses:
+        return {"action": "block", "message": verdict.message}
     return _refused_turn(turn_id)
 
 

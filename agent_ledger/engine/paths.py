@@ -59,6 +59,10 @@ class Paths:
         return _temporary() / f"agent-ledger-{owner}-{name}"
 
     @property
+    def policy(self) -> Path:
+        return self.data / "policy.json"
+
+    @property
     def policy_mode(self) -> Path:
         return self.data / "policy_mode"
 

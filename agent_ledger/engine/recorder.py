@@ -17,6 +17,7 @@ from .keeper import Keeper
 from .lineage import conversation
 from .outcome import Outcome, judge
 from .paths import Paths
+from .policy.gate import Gate, Verdict
 from .prompts import Guard, Refusal
 from .prompts.decisions import Decisions
 from .reconcile import LEARN_FROM, Turn, last_compaction, reconcile
@@ -34,6 +35,9 @@ _READ_ARGS = 2 * ARGS_LIMIT
 
 GIVEN_UP = frozenset({"ERROR:timeout", "ERROR:cancelled"})
 """Outcomes after which the tool itself may still be at work."""
+
+REFUSED = Outcome("ERROR:blocked", "none", None, None, None)
+"""A call that the tool policy refused: it never started."""
 
 POST_LATE_S = 5.0
 """A post follows its tool's return at once; after this long it is not going to."""
@@ -65,6 +69,7 @@ class Recorder:
             clock=clock, mono=mono, host_version=lambda: about().get("host"),
         )  # fmt: skip
         self._decisions = Decisions(self.keeper, clock)
+        self.gate = Gate(paths, self.keeper, clock=clock, mono=mono)
         self._key: bytes | None = None
         self._chains: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()
         self._compacted: dict[str, str] = {}
@@ -76,6 +81,18 @@ class Recorder:
 
     # -- the hooks -------------------------------------------------------------------------------------------------
 
+    def judge_call(
+        self, tool_name: str, args: Any, *, session_id: str, turn_id: str, tool_call_id: str, task_id: str
+    ) -> Verdict | None:
+        """What the tool policy makes of a call that is about to run; None while the policy is off."""
+        if not self.gate.on():
+            return None
+        if not session_id and not tool_call_id and task_id in self._scripts:
+            session_id = self._scripts[task_id][0]
+        call = (session_id, turn_id, tool_call_id) if tool_call_id else object()
+        redact = self._settings.get(self._mono()).redact
+        return self.gate.judge(tool_name, _mapping(args), session_id=session_id, call=call, redact=redact)
+
     def pre_tool_call(
         self,
         tool_name: str,
@@ -86,10 +103,12 @@ class Recorder:
         tool_call_id: str,
         task_id: str,
         request_id: str,
+        verdict: Verdict | None = None,
     ) -> None:
-        """Keep a PENDING row before the tool runs."""
+        """Keep a PENDING row before the tool runs; one that says so for a call that the policy refuses."""
         values = _mapping(args)
         if not changes_state(tool_name, values):
+            self._settle_verdict(verdict, None, (session_id, turn_id, tool_call_id), tool_name)
             return
         tool_name = self._shown(tool_name)
         now, mono = self._clock(), self._mono()
@@ -103,7 +122,7 @@ class Recorder:
         chain = self._conversation_so_far(session_id, turn_id)
         if tool_name == "execute_code" and task_id:
             self._scripts[task_id] = (session_id, turn_id, tool_call_id)
-        self.keeper.keep(
+        row = self.keeper.keep(
             Issue(
                 at=now,
                 session_id=session_id,
@@ -126,6 +145,14 @@ class Recorder:
                 late=(session_id, turn_id, tool_call_id) in self._given_up,
             )
         )
+        key = (session_id, turn_id, tool_call_id)
+        if verdict is not None and verdict.refuses:
+            self._settle(tool_name, values, REFUSED, key, task_id, request_id, by="policy")
+        self._settle_verdict(verdict, row, key, tool_name)
+
+    def _settle_verdict(self, verdict: Verdict | None, row: int | None, key: Key, tool_name: str) -> None:
+        if verdict is not None:
+            self.gate.settled(verdict, row, session_id=key[0], turn_id=key[1], tool_call_id=key[2], tool_name=tool_name)
 
     def post_tool_call(
         self,

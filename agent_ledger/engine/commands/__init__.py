@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .act import Act
-from .calls import acts, scripts_run, scripts_written
+from .calls import Examined, Made, acts, examine, script_acts, scripts_run, scripts_written
 
-__all__ = ["Act", "acts", "scripts_run", "scripts_written"]
+__all__ = ["Act", "Examined", "Made", "acts", "examine", "script_acts", "scripts_run", "scripts_written"]

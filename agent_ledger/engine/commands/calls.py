@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..inert import clip, inert
@@ -15,6 +16,9 @@ from .tree import UnreadableError
 
 LONGEST_READ = 65_536
 """Characters of one argument that are looked at."""
+
+LONGEST_KEPT = 16_384
+"""Characters of a written file that are kept, should it be run later."""
 
 _COMMANDS = ("command", "cmd", "script", "shell_command", "commands")
 _CODE = ("code", "source", "python")
@@ -29,45 +33,63 @@ _SCRIPT_SUFFIX = {
 }  # fmt: skip
 
 
-def acts(tool_name: str, args: Mapping[str, Any], *, cut: bool = False) -> tuple[Act, ...]:
-    """What this call would do that deserves a second look, worst first as found. `cut`: the arguments were shortened.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file that a call makes: its text where the call holds it, or that it comes from the network."""
 
-    Never raises. Commands are followed for at most some thousand steps; where that does not reach, an act of the
-    kind "unreadable" says so.
-    """
+    text: str = ""
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Everything that one reading of a call tells."""
+
+    acts: tuple[Act, ...] = ()
+    commands: tuple[str, ...] = ()
+    """Plain commands in their normal form."""
+    made: Mapping[str, Made] = field(default_factory=dict)
+    """Files that it writes or downloads, by path."""
+    run: tuple[str, ...] = ()
+    """Files that it executes."""
+
+
+def examine(tool_name: str, args: Mapping[str, Any], *, cut: bool = False) -> Examined:
+    """Read a call once. Never raises."""
     try:
-        return _judge(tool_name, args, cut)[0]
+        shell = _read(tool_name, args)
+        if cut:
+            shell.note("cut", "LOW", "was cut when it was recorded: what stood behind that is not known", "", "")
+        return Examined(
+            tuple(shell.acts.values()),
+            tuple(shell.commands),
+            _made(tool_name, args, shell),
+            tuple(dict.fromkeys(shell.executed)),
+        )
     except Exception as error:
-        return (Act("unreadable", "MEDIUM", inert(f"could not be judged ({type(error).__name__})")),)
+        return Examined((Act("unreadable", "MEDIUM", inert(f"could not be judged ({type(error).__name__})")),))
+
+
+def acts(tool_name: str, args: Mapping[str, Any], *, cut: bool = False) -> tuple[Act, ...]:
+    """What this call would do that deserves a second look, in the order of reading. `cut`: arguments were shortened.
+
+    Never raises. Commands are followed for a bounded number of steps; where that does not reach, an act of the kind
+    "unreadable" says so.
+    """
+    return examine(tool_name, args, cut=cut).acts
 
 
 def scripts_written(tool_name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
     """Paths of files that a call writes or downloads, in normal form."""
-    try:
-        if tool_name in _WRITERS:
-            return tuple(places.normal(path) for path in _texts(args, _PATHS))
-        shell = _judge(tool_name, args, False)[1]
-        return tuple(
-            dict.fromkeys(
-                [
-                    *(places.normal(path, shell.folder) for path in shell.files if not path.startswith("/dev/")),
-                    *shell.fetched,
-                ]
-            )
-        )
-    except Exception:
-        return ()
+    return tuple(examine(tool_name, args).made)
 
 
 def scripts_run(tool_name: str, args: Mapping[str, Any]) -> tuple[str, ...]:
     """Paths of files that a call would execute, in normal form."""
-    try:
-        return tuple(dict.fromkeys(_judge(tool_name, args, False)[1].executed))
-    except Exception:
-        return ()
+    return examine(tool_name, args).run
 
 
-def _judge(tool_name: str, args: Mapping[str, Any], cut: bool) -> tuple[tuple[Act, ...], Shell]:
+def _read(tool_name: str, args: Mapping[str, Any]) -> Shell:
     shell = Shell(signatures.judge, inline.judge)
     try:
         for text in _commands(tool_name, args):
@@ -81,7 +103,19 @@ def _judge(tool_name: str, args: Mapping[str, Any], cut: bool) -> tuple[tuple[Ac
             _paths(shell, tool_name, args)
     except (UnreadableError, RecursionError) as error:
         shell.note("unreadable", "MEDIUM", f"could not be followed to its end ({error})", "", "")
-    return tuple(shell.acts.values()), shell
+    return shell
+
+
+def _made(tool_name: str, args: Mapping[str, Any], shell: Shell) -> dict[str, Made]:
+    if tool_name in _WRITERS:
+        text = "\n".join(_texts(args, _CONTENTS))[:LONGEST_KEPT]
+        return {places.normal(path): Made(text) for path in _texts(args, _PATHS)}
+    found = {
+        places.normal(path, shell.folder): Made((stream.text or "")[:LONGEST_KEPT], "network" in stream.origins)
+        for path, stream in shell.files.items()
+        if not path.startswith("/dev/")
+    }
+    return {**found, **{path: Made(network=True) for path in shell.fetched}}
 
 
 def _commands(tool_name: str, args: Mapping[str, Any]) -> Iterator[str]:
@@ -112,13 +146,13 @@ def _paths(shell: Shell, tool_name: str, args: Mapping[str, Any]) -> None:
 
 
 def script_acts(path: str, content: str) -> tuple[Act, ...]:
-    """What a file would do if it were run: by its first line, else by its name's ending. Never raises."""
+    """What a file would do if it were run: by its first line, its ending, else as a shell script. Never raises."""
     shell = Shell(signatures.judge, inline.judge)
     try:
-        language = script_language(path, content)
+        language = script_language(path, content) or "sh"
         if language == "sh":
             shell.script(content[:LONGEST_READ])
-        elif language:
+        else:
             shell.code(language, content[:LONGEST_READ], [clip(path, 80)])
     except (UnreadableError, RecursionError) as error:
         shell.note("unreadable", "MEDIUM", f"could not be followed to its end ({error})", "", "")

@@ -19,6 +19,9 @@ from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableEr
 MOST_STEPS = 1_500
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
 
+MOST_SHOWN = 40
+"""Plain commands whose normal form is kept for a policy's texts and patterns."""
+
 SHELLS = names("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash osh")
 
 
@@ -38,6 +41,8 @@ class Shell:
         self.acts: dict[tuple[str, str, str], Act] = {}
         self.executed: list[str] = []
         self.fetched: list[str] = []
+        self.commands: list[str] = []
+        """Every plain command in its normal form, as far as they are kept."""
         self._steps = 0
         self._depth = 0
         self._active: list[str] = []
@@ -206,6 +211,8 @@ class Shell:
         raise UnreadableError("wrapped too often")
 
     def judged(self, run: Run, words: list[str]) -> None:
+        if len(self.commands) < MOST_SHOWN:
+            self.commands.append(shown(words))
         for kind, severity, what, target in self._judge(run):
             self.note(kind, severity, what, target, shown(words))
 
