@@ -53,7 +53,7 @@ _ORDERS: tuple[tuple[Step, ...], ...] = (
     (_one("you"), _one("are"), _one("now"), (_words("an a"), 0, 1),
      _one("dan unrestricted unfiltered uncensored jailbroken")),
     (_one("reveal print output repeat leak disclose dump"), (_words("me"), 0, 1), _one("your"),
-     (_words("full entire exact complete own secret hidden initial original"), 0, 3), _one("system hidden initial"),
+     (_words("full entire exact complete own secret hidden initial original system"), 1, 4),
      _one("prompt instructions")),
     (_one("ignoriere vergiss missachte"), (_words("bitte sofort alle deine die eure"), 0, 4),
      _one("vorherigen bisherigen vorangegangenen obigen früheren"), _one("anweisungen instruktionen vorgaben regeln")),
@@ -67,6 +67,24 @@ _FIRST = {order: order[0][0] for order in _ORDERS}
 _BEGINS = re.compile(
     r"\b(?:" + "|".join(sorted({re.escape(word) for first in _FIRST.values() for word in first})) + r")\b"
 )
+
+_GAP = 24
+"""Between the first two words of an order there is white space and little else."""
+
+
+def _second(word: str) -> frozenset[str]:
+    """Every word that can follow `word` where an order begins with it."""
+    found: set[str] = set()
+    for order in _ORDERS:
+        if word in order[0][0]:
+            for allowed, least, _ in order[1:]:
+                found |= allowed
+                if least:
+                    break
+    return frozenset(found)
+
+
+_SECOND = {word: _second(word) for first in _FIRST.values() for word in first}
 
 _LEAD = _words(
     "please now so ok okay also then and but instead first next from on starting as of actually hello hi hey dear"
@@ -104,7 +122,12 @@ def find_override(text: Text, start: int, end: int) -> bool:
     piece = text.lower[begin:until]
     if not piece.isascii():
         piece = piece.translate(_ALIKE)
-    for found in _BEGINS.finditer(piece, start - begin, end - begin):
+    for found in _BEGINS.finditer(piece, start - begin):
+        if found.start() >= end - begin:
+            return False
+        follows = _TOKEN.search(piece, found.end(), found.end() + _GAP)
+        if follows is None or follows[0] not in _SECOND[found[0]]:
+            continue
         if _is_order(piece[found.start() : found.start() + _AHEAD]) and _is_given(piece, found.start()):
             return True
     return False
