@@ -24,7 +24,7 @@ from widgets.call_panes import PANE_NAMES, SETTLED, CallPanes
 from widgets.call_table import CallTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
-from widgets.look import NO_SESSION, clock_text, count_text
+from widgets.look import NO_SESSION, clock_text
 from widgets.pane_tabs import PaneTabs
 from widgets.prompt_bar import PromptBar
 from widgets.session_list import ALL, SessionList, SessionRow
@@ -32,7 +32,7 @@ from widgets.top_line import TopLine
 
 from .call_details import CallDetailsScreen
 from .calls_model import CallsModel, News
-from .calls_words import Facts, empty_texts, health_word, notice_text, session_order, settled_count, toasts, totals
+from .calls_words import Facts, empty_texts, health_word, notice_text, pane_counts, session_order, toasts, totals
 from .commands import Command
 from .export import ExportError, default_name, export_calls
 from .feeds import Desk
@@ -176,9 +176,7 @@ class CallsScreen(Screen[None]):
             sessions.repaint_lines()
 
     def _paint_titles(self) -> None:
-        view = self.model.view
-        settled = settled_count(self.model, self._session, filtered=self._typed != Filter())
-        counts = (count_text(len(view.pending)), count_text(len(view.ghosts)), settled)
+        counts = pane_counts(self.model, self._session, filtered=self._typed != Filter())
         empty = empty_texts(self.model, self._typed)
         self._panes.say(counts, empty)
         self.query_one(PaneTabs).show(tuple(zip(PANE_NAMES, counts, strict=True)), self._panes.shown)
@@ -190,8 +188,7 @@ class CallsScreen(Screen[None]):
             return
         now = self.model.now()
         clock = clock_text(self._changed_at, now, self._desk.zone) if self._changed_at is not None else ""
-        numbers = totals(self.model.counts())
-        top.show(numbers, state=self.model.health.state, text=health_word(self.model.health), clock=clock)
+        top.show(totals(self.model), state=self.model.health.state, text=health_word(self.model.health), clock=clock)
         self._paint_notice()
 
     def _paint_notice(self) -> None:
@@ -210,7 +207,7 @@ class CallsScreen(Screen[None]):
 
     def _session_row(self, key: str) -> SessionRow:
         counts = self.model.counts(None if key == ALL else key)
-        known = key == ALL or self.model.sessions_known
+        known = (key == ALL and not self.model.unknown) or self.model.sessions_known
         name = "All sessions" if key == ALL else self._facts.name_of(key)
         return SessionRow(key, name, counts.pending, counts.overdue, counts.ghost, counts.rows if known else None)
 

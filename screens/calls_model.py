@@ -330,6 +330,11 @@ class CallsModel:
         self._base = None
         self._settled_log.clear()
 
+    @property
+    def unknown(self) -> bool:
+        """Is nothing known of the calls, as the ledger cannot be read and nothing of it is held?"""
+        return self.health.state not in ("ok", "degraded", "missing") and not self.totals.rows
+
     def counts(self, session_id: str | None = None) -> Counts:
         """Counts of one session, or of the whole ledger."""
         if session_id is not None:

@@ -13,12 +13,13 @@ from ledger_tui.sources.health import Health
 from widgets.look import GLYPHS, HEALTH_GLYPHS, HEALTH_WORDS, NO_SESSION, count_text
 from widgets.top_line import Total
 
-from .calls_model import CallsModel, Counts, News
+from .calls_model import CallsModel, News
 
 TOLD_AT_ONCE = 3
 """Calls that one toast names; more are counted."""
 
 _ORDER = ("pending", "overdue", "ghost", "error", "revived", "confirmed")
+_URGENCY = ("ghost", "overdue", "pending", "error", "revived", "confirmed")
 _ALWAYS = ("pending", "ghost", "confirmed")
 
 
@@ -63,15 +64,27 @@ def _told(calls: tuple[Call, ...], one: str, many: str) -> str:
     return f"{len(calls)} {many}: {named}" + (", …" if len(calls) > TOLD_AT_ONCE else "")
 
 
-def totals(counts: Counts) -> tuple[Total, ...]:
-    """The totals for the top line, in the order in which they matter."""
+def totals(model: CallsModel) -> tuple[Total, ...]:
+    """The totals for the top line, in the order of a call's life; ghosts are the last to give way."""
+    if model.unknown:
+        return (Total("?", "calls unknown", "", "top--quiet"),)
+    counts = model.counts()
     out: list[Total] = []
     for state in _ORDER:
         number: int = getattr(counts, state)
         if number or state in _ALWAYS:
             style = f"top--{state}" if number else "top--quiet"
-            out.append(Total(GLYPHS[state], count_text(number), state, style))
+            out.append(Total(GLYPHS[state], count_text(number), state, style, _URGENCY.index(state)))
     return tuple(out)
+
+
+def pane_counts(model: CallsModel, session_id: str | None, *, filtered: bool) -> tuple[str, str, str]:
+    """The numbers in the titles of the panes: pending, ghosts, settled."""
+    if model.unknown:
+        return ("?",) * 3
+    view = model.view
+    settled = settled_count(model, session_id, filtered=filtered)
+    return count_text(len(view.pending)), count_text(len(view.ghosts)), settled
 
 
 def health_word(health: Health) -> str:
@@ -117,6 +130,8 @@ def empty_texts(model: CallsModel, typed: Filter) -> tuple[str, str, str]:
     """What stands in an empty pane: pending, ghosts, settled."""
     if not model.loaded:
         return "reading…", "", ""
+    if model.unknown:
+        return ("cannot be read, so this is not known",) * 3
     if model.health.state == "missing":
         return "no ledger yet", "no ledger yet", "The first call that the plugin records will show here."
     if typed != Filter():

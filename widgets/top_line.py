@@ -22,10 +22,19 @@ class Total:
     number: str
     word: str
     style: str
+    rank: int = 0
+    """Where not all fit, those of the lowest rank are kept."""
+
+
+_WIDE = 70
+"""Cells below which the words of the totals matter more than the time of the last change."""
+
+_SINCE = "  last change "
+"""A time without these words would look like a clock that stands still; where they do not fit, it is left out."""
 
 
 class TopLine(Widget):
-    """Title, totals and source health. Health is always there; totals shed their words, then the last of them."""
+    """Title, totals and source health. Health is always there; totals shed their words, then the least urgent."""
 
     DEFAULT_CSS = """
     TopLine {
@@ -74,28 +83,36 @@ class TopLine(Widget):
     def _totals_in(self, width: int) -> list[Cell]:
         """The totals in at most `width` cells: with their words if all fit so, else glyphs and numbers only."""
         worded: list[Cell] = [(f"  {total.glyph} {total.number} {total.word}", total.style) for total in self._totals]
-        if sum(cell_len(text) for text, _ in worded) <= width:
+        if _length(worded) <= width:
             return worded
-        out: list[Cell] = []
-        for total in self._totals:
-            text = f"  {total.glyph} {total.number}"
-            width -= cell_len(text)
-            if width < 0:
-                break
-            out.append((text, total.style))
-        return out
+        short: list[Cell] = [(f"  {total.glyph} {total.number}", total.style) for total in self._totals]
+        if _length(short) <= width:
+            return short
+        urgent = sorted(range(len(short)), key=lambda at: self._totals[at].rank)
+        while urgent and _length([short[at] for at in urgent]) > width:
+            urgent.pop()
+        return [short[at] for at in sorted(urgent)]
+
+    def _right_in(self, width: int) -> list[Cell]:
+        """Health, and when something last changed where `width` has room for it beside the bare totals."""
+        worth = bool(self._clock) and self.size.width >= _WIDE
+        changed: list[Cell] = [(f"{_SINCE}{self._clock}", "top--quiet")] if worth else []
+        least = sum(cell_len(f"  {total.glyph} {total.number}") for total in self._totals)
+        whole = [self._health, *changed]
+        return whole if least + _length(whole) < width else [self._health]
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        right: list[Cell] = [self._health]
-        if self._clock and width >= 70:
-            right.append((f"  {self._clock}", "top--quiet"))
-        right_width = sum(cell_len(text) for text, _ in right) + 1
         title: Cell = (f" {self._title} ", "top--title")
-        room = width - right_width - cell_len(title[0])
+        right = self._right_in(width - cell_len(title[0]) - 1)
+        room = width - _length(right) - 1 - cell_len(title[0])
         totals = self._totals_in(room - 1)
-        free = room - sum(cell_len(text) for text, _ in totals)
+        free = room - _length(totals)
         cells: list[Cell] = [title, *totals, (" " * max(1, free), ""), *right, (" ", "")]
         base = self.rich_style
         segments = [Segment(text, self.get_component_rich_style(name) if name else base) for text, name in cells]
         return Strip(segments).crop_extend(0, width, base)
+
+
+def _length(cells: list[Cell]) -> int:
+    return sum(cell_len(text) for text, _ in cells)

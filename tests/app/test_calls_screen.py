@@ -381,14 +381,6 @@ async def test_an_export_never_overwrites(ledger: Ledger, start: Start, tmp_path
         assert taken.read_text() == "mine"
 
 
-async def test_a_ledger_that_cannot_be_read_says_so(home: Path, start: Start) -> None:
-    path = home / "plugin-data" / "agent-ledger" / "ledger.db"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"this is no database at all " * 100)
-    async with start((120, 24)) as run:
-        await run.until_shown("✕ unreadable", "ledger.db")
-
-
 async def test_waiting_records_are_shown(ledger: Ledger, start: Start) -> None:
     a_day(ledger)
     ledger.paths.spool.mkdir(mode=0o700)

@@ -62,7 +62,8 @@ def test_a_killed_host_leaves_the_pending_row(killed: tuple[HermesHome, Row]) ->
     assert (row["tool_name"], row["status"], row["session_id"]) == ("terminal", "PENDING", "lost")
     assert row["args"] == {"command": KILL}
     assert (row["state"], row["writer_dead"]) == ("overdue", True)
-    assert "The process that issued this call is gone: no confirmation can come but one that waits in the spool." in row["remarks"]
+    gone = "The process that issued this call is gone: no confirmation can come but one that waits in the spool."
+    assert gone in row["remarks"]
 
 
 def test_the_agent_is_told_in_the_very_next_turn_and_once(killed: tuple[HermesHome, Row]) -> None:
