@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import sys
 import time
@@ -139,6 +140,7 @@ def main(arguments: list[str]) -> None:
     # Run as a script, Python looks for modules in this folder first; what others import must not be found here.
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != FOLDER]
     sys.dont_write_bytecode = True
+    logging.disable()  # What the policy would log stands in doctor; a host would log it in each turn.
     home = home_of(arguments)
     try:
         text = sys.stdin.buffer.read()
