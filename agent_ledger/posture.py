@@ -70,6 +70,12 @@ def _live_ledger() -> Path:
     return ledger
 
 
+def say(text: str) -> None:
+    """Text for a person; a character that the stream cannot show is written as an escape."""
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time) -> int:
     options = parser(__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--json", action="store_true", help="one JSON document")
@@ -85,9 +91,8 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if asked.json:
         sys.stdout.write(json.dumps(report.as_json(posture), indent=2) + "\n")
     else:
-        encoding = sys.stdout.encoding or "ascii"
         for line in report.as_text(posture, str(path)):
-            sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+            say(line)
     return 0
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..commands.calls import script_acts
+from ..commands import script_acts
 from ..severity import HIGH, LOW, MEDIUM, SEVERITIES
+from .acts import looked_at
 from .finding import Finding, finding
 from .memory import WRITTEN, Session
-from .rows import Row, arguments
+from .rows import Row
 
 Kept = tuple[str, str, bool]
 """The writing call: its tool, its arguments, were they cut."""
@@ -45,17 +46,13 @@ def _weigh(kept: Kept | None, path: str) -> tuple[str, str]:
     if kept is None:
         return LOW, "wrote"
     tool, text, cut = kept
-    if tool not in ("write_file", "patch"):
-        return HIGH, "brought in from elsewhere or composed"
-    args = arguments(text, cut=cut)
-    content = args.get("content") or args.get("new_string") or ""
-    if not isinstance(content, str):
-        return LOW, "wrote"
-    acts = script_acts(path, content)
+    made = next((one for name, one in looked_at(tool, text, cut)[1].made.items() if same_file(name, path)), None)
+    if made is not None and made.network:
+        return HIGH, "brought in from the network"
+    acts = script_acts(path, made.text) if made is not None else ()
     if acts:
         worst = min(acts, key=lambda act: SEVERITIES.index(act.severity))
-        severity = min(MEDIUM, worst.severity, key=SEVERITIES.index)
-        return severity, f"wrote: {worst.text}"
+        return min(MEDIUM, worst.severity, key=SEVERITIES.index), f"wrote: {worst.text}"
     return (MEDIUM, "wrote; its content was recorded in part") if cut else (LOW, "wrote")
 
 

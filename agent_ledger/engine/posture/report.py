@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..inert import inert
+from ..redact import redact_text
 from ..severity import SEVERITIES, SEVERITY_WEIGHT
 from .catalogue import EXTENSION, LIMITS, NOT_OBSERVABLE, official_title
 from .score import Posture
@@ -55,6 +56,26 @@ def as_text(posture: Posture, name: str) -> Iterator[str]:
     yield ""
     yield "What this does not say:"
     yield from (f"- {limit}" for limit in LIMITS)
+
+
+def as_message(posture: Posture, name: str, since: str) -> list[str]:
+    """Short lines for a small screen: the score, every finding, the limits. Secrets are looked for once more."""
+    lines = [f"Agent posture, since {inert(since)}", inert(name)]
+    if posture.score is None:
+        lines.append(NOTHING)
+    else:
+        lines.append(f"Score {posture.score}: {posture.rows:,} calls, {len(posture.findings):,} findings")
+        lines.append(FORMULA)
+        lines.extend(_short_column(posture))
+    return [redact_text(line)[0] for line in (*lines, "", *(f"- {limit}" for limit in LIMITS))]
+
+
+def _short_column(posture: Posture) -> Iterator[str]:
+    left = 100
+    for one in posture.findings:
+        left -= one.weight
+        asi = f"{one.asi} (extension)" if one.asi in EXTENSION else one.asi
+        yield f"-{one.weight} = {left}  {asi} {one.rule} #{one.ledger_id} {one.tool_name}: {one.evidence}"
 
 
 def _column(posture: Posture) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ..records import CONFIRMED, ERROR_PREFIX, GHOST_REPORTED, PENDING, Call, ut
 from ..severity import SEVERITIES
 from . import asi01, asi02, asi03, asi04, asi05, asi06, asi08, asi11
 from .acts import findings as act_findings
-from .acts import looked_at_text
+from .acts import looked_at
 from .catalogue import IDS
 from .finding import Finding, finding
 from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, STOPPED, Run, Session
@@ -242,7 +242,8 @@ class Posture:
     def _look(self, session: Session, raw: RawRow, at: float | None) -> None:
         """Everything that the arguments of one call can tell."""
         row = _row(raw, at)
-        args, acts, written, run = looked_at_text(row.tool_name, row.args_text, row.cut)
+        args, examined = looked_at(row.tool_name, row.args_text, row.cut)
+        acts = examined.acts
         found: list[Finding | None] = list(act_findings(row, acts))
         kinds = frozenset(act.kind for act in acts)
         secrets = tuple(act.target or act.text for act in acts if act.kind == "credential-read")
@@ -250,13 +251,13 @@ class Posture:
         found.append(asi03.secret_in_command(row))
         if "persistence" not in kinds and "supply-chain" not in kinds and "ledger-touch" not in kinds:
             found.append(asi04.judge(row, args))
-        found.extend(asi05.judge(row, session, run, self._kept))
+        found.extend(asi05.judge(row, session, examined.run, self._kept))
         found.append(asi06.judge(row, args))
         found.append(asi11.fan_out(row, session, args))
         found.append(asi11.cron_series(row, session, args))
         found.append(asi01.judge(row, session, kinds))
-        if written:
-            asi05.remember(row.id, session, written)
+        if examined.made:
+            asi05.remember(row.id, session, examined.made)
             self._keep_content(row.id, (row.tool_name, row.args_text, row.cut))
         for one in found:
             if one is not None:
