@@ -146,7 +146,7 @@ group = typer.Typer(rich_markup_mode=None)
 
 @group.callback()
 def exports() -> None:
-    """Take recorded data out, for a spreadsheet, a program or a report."""
+    """Take recorded data out, to read elsewhere."""
 
 
 group.command("calls")(exported)

@@ -22,7 +22,7 @@ group = typer.Typer(rich_markup_mode=None)
 
 @group.callback()
 def plugins() -> None:
-    """Put the plugin into a Hermes home, look after it, take it out."""
+    """The plugin in a home: in, out, how it is."""
 
 
 @group.command("install")

@@ -131,7 +131,10 @@ def show(
         ),
     ] = None,
 ) -> int:
-    """One look: the ledger, the sessions, the policies and the gateway."""
+    """One look at a home.
+
+    The ledger, the sessions, the posture, the policies and the gateway.
+    """
     place: Place = context.obj
     if fail_on is not None and fail_on not in FAIL_ON:
         raise usage(f"--fail-on {fail_on!r} is unknown; it takes one of {', '.join(FAIL_ON)}.")
@@ -210,7 +213,7 @@ _SIMULATED = "  (a simulation: made by the demo, no agent ran here)"
 
 _ENFORCED = {
     True: "this host honours a prompt block",
-    False: "this host ignores a prompt block",
+    False: "advisory on this host, which ignores a prompt block",
     None: "whether this host honours a prompt block is known once it has recorded a call",
 }
 

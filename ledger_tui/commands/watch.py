@@ -20,7 +20,10 @@ def watched(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="One JSON document a line.")] = False,
 ) -> int:
-    """One line for every change: issued, settled, overdue, ghost, revived, session. Ends with Ctrl-C."""
+    """One line for every change as it happens.
+
+    The changes: issued, settled, overdue, ghost, revived, session. Ends with Ctrl-C.
+    """
     place: Place = context.obj
     if place.ledger_exists():
         with snapshot.reading_ledger(place.ledger):

@@ -191,6 +191,6 @@ def _dead_writers(reading: Reading) -> Check:
         "writers",
         WARN,
         f"{amount(calls, 'pending call')} issued by {amount(len(dead), 'process', 'processes')} that ended:"
-        " nothing can confirm them but what waits in the spool.",
+        " no confirmation can come but one that waits in the spool.",
         "See them with: ledger-tui calls --state overdue",
     )
