@@ -82,9 +82,8 @@ def pre_tool_call(
 
 
 def _refused_turn(turn_id: Any) -> dict[str, str] | None:
-    if not _refused_turns or turn_id not in _refused_turns:
-        return None
-    return {"action": "block", "message": tool_refusal(_refused_turns[turn_id])}
+    rule = _refused_turns.get(_text(turn_id)) if _refused_turns else None
+    return {"action": "block", "message": tool_refusal(rule)} if rule else None
 
 
 def post_tool_call(

@@ -9,22 +9,14 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-_PROMPT_BLOCK_SINCE = (0, 22, 6)
-"""First version that ends a turn when a `pre_llm_call` hook says block (hermes-agent PR 81434)."""
+from agent_ledger.engine.prompts.host import enforced
 
 _SECONDS = 20.0
 
 
-def version_numbers(text: str | None) -> tuple[int, ...] | None:
-    """`0.22.2.post1` as (0, 22, 2); None for what is no version."""
-    found = re.match(r"v?(\d+(?:\.\d+){1,3})", text or "")
-    return tuple(int(part) for part in found[1].split(".")) if found else None
-
-
 def honours_prompt_block(version: str | None) -> bool | None:
     """Does this host stop a turn that a prompt policy blocks? None where its version is not known."""
-    numbers = version_numbers(version)
-    return None if numbers is None else numbers >= _PROMPT_BLOCK_SINCE
+    return enforced(version)
 
 
 def executable(environ: Mapping[str, str]) -> str | None:

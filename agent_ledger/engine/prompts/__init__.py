@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .guard import Guard, Refusal, advice, tool_refusal
-from .host import WITHHELD, enforced
+from .host import enforced
 from .load import PolicyError, load, parse
 from .rules import PromptPolicy, Rule, Verdict
 from .text import UserMessage, read
 
 __all__ = [
-    "WITHHELD",
     "Guard",
     "PolicyError",
     "PromptPolicy",

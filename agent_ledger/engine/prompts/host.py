@@ -7,9 +7,6 @@ import re
 BLOCKS_SINCE = (0, 22, 6)
 """First version that does. 0.19.0 and 0.22.2 were tried: they ask the model all the same."""
 
-WITHHELD = "[Message withheld: a pre_llm_call policy hook blocked it.]"
-"""What such a host keeps in place of the message; it is never judged, and shown as it is."""
-
 
 def version_numbers(text: str | None) -> tuple[int, ...] | None:
     """`0.22.2.post1` as (0, 22, 2); None for what is no version."""
