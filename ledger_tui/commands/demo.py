@@ -35,7 +35,10 @@ def played(
         float | None, typer.Option("--duration", metavar="S", help="End after S seconds by the clock on the wall.")
     ] = None,
 ) -> int:
-    """A simulated host drives the real plugin in a throwaway home, and the app opens on it."""
+    """A simulated host plays in a throwaway home.
+
+    It drives the real plugin, and the app opens on it.
+    """
     if not speed > 0:
         raise usage(f"--speed {speed} must be above zero.")
     if duration is not None and not duration > 0:

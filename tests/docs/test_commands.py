@@ -10,7 +10,7 @@ import typer
 
 from ledger_tui.cli import app
 
-from .pages import code, page, sections, table
+from .pages import ROOT, code, page, sections, table
 
 PARTS = sections(page("commands.md"))
 GLOBAL = "Before the command"
@@ -61,3 +61,18 @@ def test_what_examples_type_exists() -> None:
         path = max((name for name in everything if name and " ".join(words).startswith(name)), key=len)
         used = {word for word in words if word.startswith("-")}
         assert used <= everything[path], line
+
+
+def test_every_check_of_doctor_is_explained() -> None:
+    folder = ROOT / "ledger_tui" / "commands" / "checks"
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (*folder.glob("*.py"), folder.parent / "doctor.py"))
+    named = set(re.findall(r'Check\(\s*"([a-z-]+)"', source))
+    explained = {name for row in re.findall(r"^\| (`[^|]+) \|", PARTS["`doctor`"], re.M) for name in code(row)}
+    assert named - explained == set()
+    assert {"ledger", "set-aside", "policy-mode"} <= explained
+
+
+def test_every_line_of_status_is_explained() -> None:
+    lines = re.findall(r"^([a-z]+)  +\S", PARTS["`status`"].split("$ ledger-tui status\n")[1].split("$ ")[0], re.M)
+    explained = " ".join(re.findall(r"^\| (`[^|]+) \|", PARTS["`status`"], re.M))
+    assert [name for name in lines if f"`{name}`" not in explained] == ["home"]
