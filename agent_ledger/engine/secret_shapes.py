@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 
-from .secret_values import MARK, NAME_HINTS, Q
+from .secret_values import EDGE, MARK, NAME_HINTS, Q
+
+
+def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(text.replace(r"\b", EDGE), flags)
+
 
 _TOKENS = (
     # Documented prefixes: OpenAI and kin, GitHub, GitLab, Slack, Google, AWS, Hugging Face, npm, PyPI, Stripe, ...
@@ -31,19 +36,18 @@ _TOKENS = (
     r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w\-]+",
     r"\bgsk_[A-Za-z0-9]{16,}",
     r"\bxai-[A-Za-z0-9_\-]{16,}",
-    r"\bxapp-\d[A-Za-z0-9\-]{10,}",
+    r"\bxapp-1-[A-Za-z0-9\-]{10,}",
     r"\bGOCSPX-[A-Za-z0-9_\-]{16,}",
     r"\bwhsec_[A-Za-z0-9+/=_\-]{16,}",
-    r"\bhv[sbr]\.[A-Za-z0-9_\-]{16,}",
+    r"\bhvs\.[A-Za-z0-9_\-]{16,}",
     r"\bdckr_[a-z]{2,4}_[A-Za-z0-9_\-]{16,}",
-    r"\bshp(?:at|ss|ca|pa)_[A-Za-z0-9]{16,}",
     r"\bAGE-SECRET-KEY-1[A-Z0-9]{16,}",
 )
 
 _TOKEN_HINTS = (
-    "sk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "aiza", "akia",
-    "asia", "hf_", "npm_", "pypi-", "dop_v1", "sg.", "eyj", ":a", "hooks.slack", "webhooks", "xai-", "xapp-",
-    "gocspx", "whsec_", "hvs.", "hvb.", "hvr.", "dckr_", "shpat_", "shpss_", "shpca_", "shppa_", "age-secret",
+    "sk-", "k_live_", "k_test_", "gsk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "xox", "aiza",
+    "akia", "asia", "hf_", "npm_", "pypi-", "dop_v1", "sg.", "eyj", ":a", "hooks", "xai-", "app-1-",
+    "gocsp", "whsec_", "hvs.", "dckr_", "age-secret",
 )  # fmt: skip
 """One of these stands in every such token, in small letters."""
 
@@ -56,7 +60,7 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     # (texts of which one must stand in the lowered text, pattern, replacement); the texts make the common case cheap.
     (
         ("-----begin",),  # A private key block, closed or running to the end of the text.
-        re.compile(
+        _pattern(
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
             re.S,
         ),
@@ -64,12 +68,12 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     ),
     (
         _TOKEN_HINTS,
-        re.compile("|".join(_TOKENS)),
+        _pattern("|".join(_TOKENS)),
         MARK,
     ),
     (
         ("://",),  # scheme://user:password@host, or a long user name that is the secret itself
-        re.compile(
+        _pattern(
             r"(\b[a-z][a-z0-9+.\-]{1,20}://(?:[^\s/:@\"'\\]{0,200}:(?!\$|\d{1,5}\Z))?)"
             r"(?:(?<=:)[^\s/\"'\\]{1,500}(?=@|\Z)|(?<=/)[\w\-]{20,}(?=@))",
             re.I,
@@ -78,7 +82,7 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     ),
     (
         ("authorization",),  # Authorization: Bearer abc, "Authorization": "Basic abc", and schemes nobody knows
-        re.compile(
+        _pattern(
             rf"(\b(?:proxy-)?authorization{Q}?\s*[:=]\s*{Q}?\s*)(?:((?:bearer|basic|token|digest|apikey)\s+)"
             r"[^\s\"'\\,;]{3,}|([a-z][\w\-]*[ \t]+)(?=[^\s\"'\\]*\d|[^\s\"'\\]{16})[^\s\"'\\,;]{6,}"
             r"|[^\s\"'\\,;]{3,})",
@@ -88,30 +92,37 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     ),
     (
         ("bearer ", "basic "),
-        re.compile(r"(\bbearer\s+)(?=[^\s\"'\\]*\d)[A-Za-z0-9._~+/=\-]{12,}", re.I),
+        _pattern(r"(\bbearer\s+)(?=[^\s\"'\\]*\d)[A-Za-z0-9._~+/=\-]{12,}", re.I),
         _KEEP_HEAD,
     ),
     (
         ("basic ",),  # Base64 mixes its letters; a word of prose has capitals in front at most.
-        re.compile(r"(\b[Bb]asic\s+)(?=[^\s\"'\\]+[A-Z])(?=[^\s\"'\\]*[a-z0-9])[A-Za-z0-9+/]{8,}={0,2}(?![\w\-])"),
+        _pattern(r"(\b[Bb]asic\s+)(?=[^\s\"'\\]+[A-Z])(?=[^\s\"'\\]*[a-z0-9])[A-Za-z0-9+/]{8,}={0,2}(?![\w\-])"),
         _KEEP_HEAD,
     ),
-    (("cookie",), re.compile(rf"(\b(?:set-)?cookie{Q}?\s*:\s*{Q}?)[^\"'\\\r\n]{{3,}}", re.I), _KEEP_HEAD),
+    (("cookie",), _pattern(rf"(\b(?:set-)?cookie{Q}?\s*:\s*{Q}?)[^\"'\\\r\n]{{3,}}", re.I), _KEEP_HEAD),
     (
         ("curl",),  # curl -u user:password
-        re.compile(
+        _pattern(
             r"(\bcurl\b[^|;&\n]{0,300}?\s(?:-u|-U|--user|--proxy-user)[ =]*(\\*[\"'])?[^\s:\"'\\]{1,100}:)" + _REST
         ),
         _KEEP_HEAD,
     ),
-    (("sshpass",), re.compile(r"(\bsshpass\s+-p\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
-    (("mysql",), re.compile(r"(\bmysql(?:dump|admin)?\b[^|;&\n]{0,300}?\s-p(\\*[\"'])?)" + _REST), _KEEP_HEAD),
-    (("login",), re.compile(r"(\blogin\s+\S{1,100}\s+password\s+)[^\s\"'\\]+"), _KEEP_HEAD),
-    (("login",), re.compile(r"(\blogin\b[^|;&\n]{0,200}?\s-p[ =]?\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
-    (("redis-cli",), re.compile(r"(\bredis-cli\b[^|;&\n]{0,200}?\s-a\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("sshpass",), _pattern(r"(\bsshpass\s+-p\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("mysql",), _pattern(r"(\bmysql(?:dump|admin)?\b[^|;&\n]{0,300}?\s-p(\\*[\"'])?)" + _REST), _KEEP_HEAD),
+    (("login",), _pattern(r"(\blogin\s+\S{1,100}\s+password\s+)[^\s\"'\\]+"), _KEEP_HEAD),
+    (
+        ("login",),
+        _pattern(
+            r"(\b(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|oc|az)\b[^|;&\n]{0,100}?"
+            r"\blogin\b[^|;&\n]{0,200}?\s-p[ =]?\s*(\\*[\"'])?)" + _REST
+        ),
+        _KEEP_HEAD,
+    ),
+    (("redis-cli",), _pattern(r"(\bredis-cli\b[^|;&\n]{0,200}?\s-a\s*(\\*[\"'])?)" + _REST), _KEEP_HEAD),
     (
         ("pass", "identified by"),  # SQL: PASSWORD 'x', IDENTIFIED BY 'x'
-        re.compile(
+        _pattern(
             r"(\b(?:password|passphrase|identified(?:\s+with\s+\S{1,40})?\s+(?:by|as))\s+(?:is\s+)?(?:E|N)?\\*')[^'\n\\]{1,200}(?=\\*')",
             re.I,
         ),
@@ -120,7 +131,7 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
 )
 
 
-_RARE = "zxjkwyb_-:.gpc"
+_RARE = "-zxjkwyb_:.gpc"
 """Characters that much text lacks, rarest first. One look for a character costs a tenth of one for a text."""
 
 

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 MARK = "[redacted]"
 
 NAME = (
-    r"(?:pass(?:wd|word|phrase|code)s?|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!over)(?<!under)pass|pwd|(?<![a-z])pw"
-    r"|secret(?:[_\- ]?key(?:[_-]?base)?|s)?|token|(?<![a-z])creds?|credentials?"
+    r"(?:pass(?:wd|word|phrase|code)s?|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!over)(?<!under)pass|pwd|(?<![a-z])pw|(?<=\\[nrt])pw"
+    r"|secret(?:[_\- ]?key(?:[_-]?base)?|s)?|token|(?:(?<![a-z])|(?<=\\[nrt]))creds?|credentials?"
     r"|(?:private|api|access|account|auth|encryption|signing|subscription|master|app)[_\- ]?key|bearer)"
 )
 """Ends of names. A look-behind counts capitals as small letters, since the patterns ignore case."""
+
+EDGE = r"(?:\b|(?<=\\[nrtbf]))"
+"""The start of a word, also right behind a line break or tab that stands escaped in JSON."""
 
 NAME_HINTS = ("pass", "pw", "secret", "token", "cred", "key", "bearer")
 """One of these stands in every name, in small letters."""
@@ -30,7 +33,7 @@ NOT_SECRET_NAME = re.compile(
 
 HARMLESS = re.compile(
     r"(?i)^(?:true|false|null|none|undefined|\d{1,6}|\$\{?\w+\}?|\$\(.*|\$?\{\{[^{}]*\}\}|\{[\w.\[\]()]*\}|%\w+%|<[^>]*>|\*+|x+|\.\.\.|…"
-    r"|required|optional|string|str|int|inherit|!ref|!getatt"
+    r"|\?|:[a-z_]+|%s|%\(\w+\)s|[{\[(]+|required|optional|string|str|int|inherit"
     r"|(?:process\.env|import\.meta\.env|os\.environ|self|this|args|var|secrets|settings)(?:\.[a-z_]\w*)+)$"
 )
 
@@ -44,22 +47,27 @@ _ASSIGNMENT = re.compile(
 
 _OTHERS = (
     # --name value, and the same as two items of a list.
-    re.compile(rf"(?:^|[\s\"'])--?(?P<name>[A-Za-z0-9_\-]{{0,30}}{NAME})(?:[ \t]+(?!-)|{Q}\s*,\s*(?={Q}))", re.I),
+    re.compile(
+        rf"(?:^|[\s\"']|\\[nrt])--?(?P<name>[A-Za-z0-9_\-]{{0,30}}{NAME})(?:[ \t]+(?!-)|{Q}\s*,\s*(?={Q}))", re.I
+    ),
     # setenv("NAME", value)
-    re.compile(rf"\b(?:set|put|add|append)\w{{0,20}}\(\s*{Q}(?P<name>{_NAMED}){Q}\s*,\s*", re.I),
+    re.compile(rf"{EDGE}(?:set|put|add|append)\w{{0,20}}\(\s*{Q}(?P<name>{_NAMED}){Q}\s*,\s*", re.I),
     # setx NAME value, set -x NAME value, configure set name value, secret set NAME --body value
     re.compile(
-        rf"\b(?P<word>setx|setenv|set[ \t]+-\w{{1,8}}|(?:config(?:ure)?|secret|env)[ \t:]+(?:set|add))[ \t]+"
+        rf"{EDGE}(?P<word>setx|setenv|set[ \t]+-\w{{1,8}}|(?:config(?:ure)?|secret|env)[ \t:]+(?:set|add))[ \t]+"
         rf"(?P<name>[\w.\-:/]{{0,60}}{NAME})[ \t]+(?:(?:--body|-b|/m)[ \t]+)?(?!-)",
         re.I,
     ),
     # {"name": "NAME", "value": value}, and the same in YAML, in XML and without quotes.
     re.compile(
-        rf"(?<![a-z])(?:name|key|header|variable|selector)(?:{Q})?\s*[:=]\s*(?:{Q})?[#.]?(?P<name>{_NAMED}|authorization|cookie)"
+        rf"(?:(?<![a-z])|(?<=\\[nrt]))(?:name|key|header|variable|selector)(?:{Q})?\s*[:=]\s*(?:{Q})?[#.]?(?P<name>{_NAMED}|authorization|cookie)"
         rf"(?:{Q})?(?:[\s,]|\\+[nrt]){{0,40}}(?:{Q})?(?:value|val|text)(?:{Q})?\s*[:=]\s*",
         re.I,
     ),
 )
+
+_CLOSES = re.compile(r"[ \t]*\\*(?P<quote>[\"'])(?=[\s,;:)\]}+]|\Z)")
+"""A quote that rather ends a text than begins one."""
 
 _ELEMENT = re.compile(
     rf"(?P<head><(?:[\w.\-]{{1,20}}:)?{_NAMED}(?:\s[^<>]{{0,100}})?>)(?P<value>[^<>]{{1,500}})(?=</)", re.I
@@ -86,6 +94,8 @@ _ANNOTATION = re.compile(
     r"[A-Za-z_][\w.]{0,40}(?:[\[<|?][^=\n\"']{0,60})?(?:\s+=\s+|\s*=(?=\s*[rbfu]{0,2}\\*[\"']))\s*", re.I
 )
 _TAG = re.compile(r"(?:[!&][\w!:/.,\-]*[ \t]+)+(?=[^\s])")
+_REFERS = re.compile(r"!(?:Ref|GetAtt|Sub|ImportValue|secret|env\w*)\b", re.I)
+"""Tags that name a value kept elsewhere."""
 _LIST = re.compile(r"(?:(?:\r?\n|\\+n)[ \t]*-[ \t]+(?![\w.\-]+:\s)[^\r\n\\\"]+)+")
 _OPENS = re.compile(r"(?:new\s+)?(?P<callee>[A-Za-z_][\w.:]{0,60}!?)?(?P<bracket>[(\[])", re.I)
 _PART = re.compile(
@@ -142,7 +152,13 @@ def _assigned(text: str, lines: bool) -> Iterator[Span]:
         at = match.end()
         if NOT_SECRET_NAME.search(match["name"]):
             continue
-        as_line = match["sep"] in (":", "=") and (lines or match["sep"] == ":" or -1 < heredoc < match.start())
+        if _is_told(text, match):
+            continue
+        as_line = (
+            match["name"].lower() != "pass"
+            and match["sep"] in (":", "=")
+            and (lines or match["sep"] == ":" or -1 < heredoc < match.start())
+        )
         for span in _Value(text, match, as_line).spans():
             yield span
             at = max(at, span[1])
@@ -197,6 +213,8 @@ class _Value:
                 yield block
                 return
             at = _after_space(text, at)
+            if _REFERS.match(text, at):
+                return
             for prefix in (_ANNOTATION, _TAG):
                 if found := prefix.match(text, at):
                     at = found.end()
@@ -283,7 +301,7 @@ class _Value:
     def _is_code(self, value: str) -> bool:
         """Is it plainly a call of a program, `name = call()`?"""
         return self._text[self._match.end() : self._match.end() + 1] == " " and bool(
-            re.fullmatch(r"[A-Za-z_][\w.]*\([\w., ]*\)", value)
+            re.fullmatch(r"[A-Za-z_][\w.:]*\([\w., ]*\)", value)
         )
 
     def _bare(self, at: int) -> Span | None:
@@ -296,20 +314,36 @@ class _Value:
                 return None
         found = _BARE.match(text, at)
         if self._as_line and self._line is not None:
-            end = self._end_of_line(at, self._line[1])
-            value = text[begin:end].rstrip(" \t")
-            return (
-                None
-                if not value or value == MARK or _is_reference(value) or self._is_path(value)
-                else (at, begin + len(value))
-            )
+            value = text[begin : self._end_of_line(at, self._line[1])].rstrip(" \t")
+            if not value or value == MARK or self._is_reference(value) or self._is_path(value):
+                return None
+            return at, begin + len(value)
         if found is None:
             return None
-        value = found[0]
-        if HARMLESS.match(value) or self._is_path(value) or self._is_prose(value) or self._is_key(found.end()):
+        value, end = found[0], found.end()
+        if self._refers(value) or self._refers(value + text[end : end + 1]):
             return None
-        glued = _GLUED.match(text, found.end())
-        return at, glued.end() if glued else found.end()
+        if self._is_path(value) or self._is_prose(value) or self._is_key(end):
+            return None
+        glued = _GLUED.match(text, end)
+        return at, glued.end() if glued else end
+
+    def _refers(self, word: str) -> bool:
+        """Plainly no secret: a placeholder, a reference, or the name itself, as in `connect(token=token)`."""
+        lowered = word.lower()
+        return HARMLESS.match(word) is not None or f".{self._name}".endswith((f".{lowered}", f"_{lowered}"))
+
+    def _is_reference(self, line: str) -> bool:
+        """Does a line's value begin with something that is plainly no secret?"""
+        first, _, rest = line.partition(" ")
+        word = first.rstrip(",;")
+        if HARMLESS.match(line):
+            return True
+        if not self._refers(word):
+            return False
+        return (
+            word != first or word.isalpha() or word[0] in "$<" or not rest.strip() or rest.lstrip()[0] in "#/,;)]}|=&"
+        )
 
     def _end_of_line(self, at: int, escaped: bool) -> int:
         found = re.compile(r"[\r\n\\\"']" if escaped else r"[\r\n]").search(self._text, at)
@@ -339,13 +373,13 @@ def _content(literal: re.Match[str]) -> Iterator[Span]:
             yield literal.span(part)
 
 
-def _is_reference(line: str) -> bool:
-    """Does a line's value begin with something that is plainly no secret?"""
-    first, _, rest = line.partition(" ")
-    word = first.rstrip(",;")
-    if not HARMLESS.match(word):
+def _is_told(text: str, match: re.Match[str]) -> bool:
+    """Does the text that the name stands in end right behind it, as in print("password:", x)?"""
+    found = _CLOSES.match(text, match.end())
+    if found is None or '"' in match[0] or "'" in match[0]:
         return False
-    return word != first or word.isalpha() or word[0] in "$<" or not rest.strip() or rest.lstrip()[0] in "#/,;)]}|=&"
+    line = text[max(text.rfind("\n", 0, match.start()), match.start() - 500) + 1 : match.start()]
+    return line.count(found["quote"]) % 2 == 1
 
 
 def _first_character(text: str) -> int:
