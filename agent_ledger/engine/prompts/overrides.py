@@ -27,7 +27,7 @@ def _one(text: str) -> Step:
     return (_words(text), 1, 1)
 
 
-_DROP = "ignore disregard forget override bypass discard neglect drop abandon"
+_DROP = "ignore disregard forget override bypass discard neglect"
 _FILL = "all any every each of the these those and other"
 _WHOSE = "previous prior above earlier preceding foregoing original initial existing current your system safety"
 _LAW = "instruction instructions prompt prompts guideline guidelines directive directives safeguards guardrails"
@@ -90,9 +90,13 @@ _LEAD = _words(
     "please now so ok okay also then and but instead first next from on starting as of actually hello hi hey dear"
     " immediately completely kindly simply just you must should shall will bitte ab sofort por favor"
     " system assistant user admin administrator developer ai agent model important urgent attention note notice new"
-    " instruction instructions override message prompt inst im start"
+    " instruction instructions override message prompt inst im start hermes claude chatgpt gpt gemini copilot bot"
+    " i can need have want required to"
 )
 """Words that may come before an order in its sentence: politeness, addresses, labels."""
+
+_OBLIGES = _words("need have want you required")
+"""Words after which "to" leads to an order; elsewhere it names a purpose."""
 
 _JOINS = _words("and then so now please instead but")
 """Words with which an order can follow a comma."""
@@ -156,6 +160,8 @@ def _is_given(piece: str, place: int) -> bool:
     for back in range(len(before) - 1, -1, -1):
         token = before[back]
         if token in _ENDS:
+            if token == "." and back and len(before[back - 1]) == 1:
+                return False  # "e.g." and its like end no sentence.
             return not (quoted and _is_quotation(piece, place))
         if token in _QUOTES:
             quoted = True
@@ -163,7 +169,7 @@ def _is_given(piece: str, place: int) -> bool:
             if token == ":" or joined:
                 talked = _sentence(before[:back]) & _TALKED_ABOUT
                 return not talked and not (quoted and _is_quotation(piece, place))
-        elif token not in _LEAD:
+        elif token not in _LEAD or (token == "to" and not (back and before[back - 1] in _OBLIGES)):
             return False
         joined = token in _JOINS
     return not (quoted and _is_quotation(piece, place))
