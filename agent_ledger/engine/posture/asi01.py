@@ -45,6 +45,7 @@ def judge(row: Row, session: Session, kinds: frozenset[str]) -> Finding | None:
         found = _chain(row, row.at, session)
     if "credential-read" in kinds and session.outside:
         session.secret.append((row.at, row.id))
+        session.watched_until = row.at + CHAIN_S
     if is_outside(row):
         session.outside.append((row.at, row.id))
     return found

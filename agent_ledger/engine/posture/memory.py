@@ -57,7 +57,8 @@ class Session:
 
     __slots__ = (
         "credentials", "crons", "doubled", "errors", "fan_out", "key", "last", "last_at", "last_outcome", "lost",
-        "number", "outside", "run", "secret", "timeouts", "tools", "touched", "written",
+        "number", "outside", "run", "secret", "timeouts", "tools", "touched", "watched_until",
+        "written",
     )  # fmt: skip
 
     def __init__(self, key: object, number: int) -> None:
@@ -83,3 +84,5 @@ class Session:
         self.credentials: deque[tuple[float, int, str]] = deque(maxlen=32)
         self.outside: deque[tuple[float, int]] = deque(maxlen=8)
         self.secret: deque[tuple[float, int]] = deque(maxlen=8)
+        self.watched_until = float("-inf")
+        """Until then a secret that was read may be sent away, and no call goes by without a look."""

@@ -65,9 +65,9 @@ class Posture:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Every finding, by the call that made it one."""
+        """Every finding, by the call that made it one, then by id and rule."""
         if self._in_order[0] != self.revision:
-            self._in_order = (self.revision, tuple(sorted(self._findings.values(), key=lambda one: one.ledger_id)))
+            self._in_order = (self.revision, tuple(sorted(self._findings.values(), key=_place)))
         return self._in_order[1]
 
     @property
@@ -143,8 +143,16 @@ class Posture:
             self._doubled(session, raw, at)
         if tool in FILES:
             self._file(session, raw, at)
-        elif args and (redacted or tool in ALWAYS or not is_plain(args) or (session.written and runs_a_path(args))):
+        elif args and (redacted or tool in ALWAYS or not self._goes_by(session, args, at)):
             self._look(session, raw, at)
+
+    def _goes_by(self, session: Session, args: object, at: float | None) -> bool:
+        """May a call with these arguments go by without a closer look?"""
+        if type(args) is not str or not is_plain(args):
+            return False
+        if session.written and runs_a_path(args):
+            return False
+        return at is None or at > session.watched_until
 
     def _begin(self, key: object) -> Session:
         """A session that was not met, or was forgotten."""
@@ -340,6 +348,11 @@ class Posture:
             if whole is not None:
                 self._minute = (ts[:17], whole)
         return utc_seconds(ts)
+
+
+def _place(one: Finding) -> tuple[int, str, str]:
+    """Where a finding stands in the list."""
+    return one.ledger_id, one.asi, one.rule
 
 
 def _outcome(status: object) -> str:

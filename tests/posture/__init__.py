@@ -1,0 +1,1 @@
+"""The posture: its rules, its arithmetic, its scripts."""
