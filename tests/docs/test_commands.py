@@ -33,7 +33,7 @@ def _walk(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, set[str
 def described(part: str) -> set[str]:
     """Options in the first column of a section's table."""
     rows = table(part) if "\n| option |" in part else []
-    return {word.split()[0] for row in rows for word in code(row[0])}
+    return {word.split()[0] for row in rows for word in code(row[0]) if word.startswith("-")}
 
 
 def test_the_page_has_every_command_and_no_other() -> None:
