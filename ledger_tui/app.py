@@ -21,11 +21,13 @@ from textual.signal import Signal
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
+from ledger_tui.sources.scored_rows import RowSource
 from ledger_tui.sources.state import StateChange, StateSource
 from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
+from screens.posture import PostureScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
 
@@ -38,7 +40,7 @@ class Entry:
     make: Callable[[Desk], Screen[None]]
 
 
-ENTRIES = (Entry("1", "Calls", CallsScreen),)
+ENTRIES = (Entry("1", "Calls", CallsScreen), Entry("2", "Posture", PostureScreen))
 """The screens, in the order of their keys. A new screen is one more line."""
 
 
@@ -52,6 +54,16 @@ class LedgerApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+p", "command_palette", "Commands", id="app.palette", tooltip="Search everything that can be done"
+        ),
+        *(
+            Binding(
+                entry.key,
+                f"switch_mode({entry.name!r})",
+                entry.name,
+                id=f"app.{entry.name.lower()}",
+                tooltip=f"The screen {entry.name}",
+            )
+            for entry in ENTRIES
         ),
         Binding("question_mark", "help", "Help", key_display="?", id="app.help", tooltip="This list of keys"),
         Binding("q", "quit", "Quit", id="app.quit", tooltip="Leave the app"),
@@ -74,7 +86,21 @@ class LedgerApp(App[None]):
         self.state_source = StateSource(paths, state=state, clock=clock)
         self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
         self.state_changed: Signal[StateChange] = Signal(self, "state")
-        self.desk = Desk(self.ledger_source, self.ledger_changed, self.state_changed, clock, mono, zone, label)
+        self.row_source = RowSource(self.ledger_source.path, clock=clock)
+        self._latest: LedgerChange | None = None
+        self._titles: dict[str, str] = {}
+        self.desk = Desk(
+            ledger=self.ledger_source,
+            rows=self.row_source,
+            ledger_changed=self.ledger_changed,
+            state_changed=self.state_changed,
+            clock=clock,
+            mono=mono,
+            zone=zone,
+            latest=lambda: self._latest,
+            titles=self._titles,
+            label=label,
+        )
         for theme in THEMES:
             self.register_theme(theme)
         if not (environ or os.environ).get("TEXTUAL_THEME"):
@@ -83,8 +109,6 @@ class LedgerApp(App[None]):
     async def on_mount(self) -> None:
         for entry in ENTRIES:
             self.add_mode(entry.name, partial(entry.make, self.desk))
-            if len(ENTRIES) > 1:
-                self.bind(entry.key, f"switch_mode({entry.name!r})", description=entry.name)
         await self.switch_mode(ENTRIES[0].name)
         self._follow_ledger()
         self._follow_state()
@@ -93,12 +117,16 @@ class LedgerApp(App[None]):
     async def _follow_ledger(self) -> None:
         """Hand on every change of the ledger. What goes wrong there is told by the change's own health."""
         async for change in self.ledger_source.changes():
+            self._latest = change
             self.ledger_changed.publish(change)
 
     @work(group="state")
     async def _follow_state(self) -> None:
         """The same for the host's sessions."""
         async for change in self.state_source.changes():
+            if change.reset:
+                self._titles.clear()
+            self._titles.update((key, info.title or "") for key, info in change.sessions.items())
             self.state_changed.publish(change)
 
     def action_help(self) -> None:
@@ -129,6 +157,7 @@ async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
     """The app's sources, open for as long as the app may run. They are closed after it, whatever happened."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.ledger_source)
+        await stack.enter_async_context(app.row_source)
         await stack.enter_async_context(app.state_source)
         yield app
 

@@ -1,4 +1,4 @@
-"""Writes the calls in view to a file: JSON in the shape of `calls --json`, or CSV with the same columns."""
+"""Writes what is in view to a file: JSON in the shape of the command's `--json`, or CSV with the same columns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ExportError(Exception):
     """The file cannot be written; the text is one sentence."""
 
 
-def default_name(now: float, zone: tzinfo | None) -> str:
+def default_name(now: float, zone: tzinfo | None, what: str = "calls") -> str:
     """A name that sorts by time and is new every second."""
-    return f"calls-{datetime.fromtimestamp(now, zone):%Y%m%d-%H%M%S}.csv"
+    return f"{what}-{datetime.fromtimestamp(now, zone):%Y%m%d-%H%M%S}.csv"
 
 
 async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> int:
@@ -37,8 +37,13 @@ async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> int:
 
     The file is new and only its owner's; an existing one is never overwritten. Raises ExportError, SourceError.
     """
+    _target(name)
+    return export_shapes(name, [_shape(call, model) for call in await _calls(ledger, model)])
+
+
+def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> int:
+    """Write these objects, which all have the same fields, to a new file. Returns how many. Raises ExportError."""
     path, kind = _target(name)
-    shapes = [_shape(call, model) for call in await _calls(ledger, model)]
     text = json.dumps(shapes, ensure_ascii=False, indent=1) + "\n" if kind == ".json" else _csv(shapes)
     _write(path, text)
     return len(shapes)

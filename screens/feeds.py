@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
 
 from textual.signal import Signal
 
+from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals
@@ -39,16 +40,29 @@ class StateFeed(Protocol):
     def changes(self) -> AsyncIterator[StateChange]: ...
 
 
+class RowFeed(Protocol):
+    """Every row in order, for scoring; `ledger_tui.sources.scored_rows.RowSource` is the one there is."""
+
+    async def start(self) -> None: ...
+
+    async def page(self, after_id: int) -> list[RawRow]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What every screen is given: sources, signals of their changes, clocks, and where things lie."""
 
     ledger: LedgerFeed
+    rows: RowFeed
     ledger_changed: Signal[LedgerChange]
     state_changed: Signal[StateChange]
     clock: Callable[[], float]
     mono: Callable[[], float]
     zone: tzinfo | None
     """The person's time zone; None is the system's."""
+    latest: Callable[[], LedgerChange | None]
+    """The newest change of the ledger, for a screen that was made after it."""
+    titles: Mapping[str, str]
+    """Titles of sessions, by id; always the newest."""
     label: str = ""
     """What stands beside every screen's name, so that nobody takes a simulation for the real thing."""

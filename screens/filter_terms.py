@@ -40,12 +40,12 @@ def parse_filter(line: str, *, now: float, zone: tzinfo | None, sessions: Mappin
     """
     wanted = Filter()
     words: list[str] = []
-    for term in _split(line):
+    for term in split_terms(line):
         name, colon, value = term.partition(":")
         name = name.lower()
         if not colon or (name not in TERMS and name != "status"):
             if colon and name.isalpha() and value and not value.startswith(("/", "\\")):
-                raise FilterError(f"There is no filter '{name}:'; known are {_listed(f'{t}:' for t in TERMS)}.")
+                raise FilterError(f"There is no filter '{name}:'; known are {listed(f'{t}:' for t in TERMS)}.")
             words.append(term)
             continue
         if not value:
@@ -62,12 +62,13 @@ def _with_term(
     if name in {"state", "status"}:
         return replace(wanted, states=(wanted.states or frozenset()) | _states(value, status=name == "status"))
     if name == "session":
-        return replace(wanted, session_id=_session(value, sessions))
-    moment = _moment(value, name, now, zone)
+        return replace(wanted, session_id=find_session(value, sessions))
+    moment = read_moment(value, name, now, zone)
     return replace(wanted, since=moment) if name == "since" else replace(wanted, until=moment)
 
 
-def _split(line: str) -> list[str]:
+def split_terms(line: str) -> list[str]:
+    """The words of a filter line; what stands in quotation marks is one. Raises FilterError."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters, lexer.quotes, lexer.escape = True, "", '"', ""
     try:
@@ -86,11 +87,12 @@ def _states(value: str, *, status: bool) -> frozenset[str]:
         elif word.startswith(ERROR_PREFIX.lower()):
             found |= {"error"}
         else:
-            raise FilterError(f"'{word}' is no state; a call is {_listed(STATES, last='or')}.")
+            raise FilterError(f"'{word}' is no state; a call is {listed(STATES, last='or')}.")
     return found
 
 
-def _session(value: str, sessions: Mapping[str, str]) -> str:
+def find_session(value: str, sessions: Mapping[str, str]) -> str:
+    """The one session that is meant by an id, its start, or a word of its title. Raises FilterError."""
     if value in sessions or not sessions:
         return value
     lower = value.lower()
@@ -103,7 +105,8 @@ def _session(value: str, sessions: Mapping[str, str]) -> str:
     raise FilterError(f"'{value}' fits {len(found)} sessions: type more of the id.")
 
 
-def _moment(value: str, name: str, now: float, zone: tzinfo | None) -> float:
+def read_moment(value: str, name: str, now: float, zone: tzinfo | None) -> float:
+    """Seconds since 1970 of `2h` (ago) or of a date with a time. `name` is the term's own. Raises FilterError."""
     span = _SPAN.fullmatch(value.lower())
     if span is not None:
         return now - float(span[1]) * _UNIT_S[span[2]]
@@ -117,23 +120,29 @@ def _moment(value: str, name: str, now: float, zone: tzinfo | None) -> float:
         raise FilterError(f"'{value}' lies outside the calendar.") from None
 
 
-def _listed(words: Iterable[str], *, last: str = "and") -> str:
+def listed(words: Iterable[str], *, last: str = "and") -> str:
+    """`a, b and c`."""
     *rest, end = list(words)
     return f"{', '.join(rest)} {last} {end}" if rest else end
 
 
 def complete(line: str, *, tools: Collection[str], sessions: Collection[str]) -> str | None:
     """The line with its last term completed, None where nothing is known to follow."""
+    known = {"tool": sorted(tools), "state": STATES, "status": STATES, "session": sorted(sessions)}
+    return complete_term(line, TERMS, known)
+
+
+def complete_term(line: str, terms: Iterable[str], known: Mapping[str, Iterable[str]]) -> str | None:
+    """The line with its last term completed: its name from `terms`, or its value from those `known` for the name."""
     head, space, term = line.rpartition(" ")
     if not term:
         return None
     name, colon, value = term.partition(":")
     if not colon:
-        options: Iterable[str] = [f"{known}:" for known in TERMS]
+        options: Iterable[str] = [f"{one}:" for one in terms]
         start, prefix = term, ""
     else:
-        known_values = {"tool": sorted(tools), "state": STATES, "status": STATES, "session": sorted(sessions)}
-        options, start, prefix = known_values.get(name.lower(), ()), value, f"{name}:"
+        options, start, prefix = known.get(name.lower(), ()), value, f"{name}:"
     lowered = start.lower()
     for option in options:
         if option.lower().startswith(lowered) and len(option) > len(start):

@@ -54,13 +54,18 @@ class HelpScreen(ModalScreen[None]):
 
 
 def help_text(screen: Screen[Any]) -> Text:
-    """Every key that works on `screen` now, one line an action; then the states."""
+    """Every key that works on `screen` now, one line an action; then its notes (`help_notes()`), or the states."""
     out = Text()
     for keys, tooltip in _actions(screen):
         out.append(f" {keys:<15}", "bold").append(f"{tooltip}\n")
     out.append("\n")
-    for state, meaning in _STATES.items():
-        out.append(f" {GLYPHS[state]} {state:<13}", "bold").append(f"{meaning}\n")
+    notes = getattr(screen, "help_notes", None)
+    if notes is not None:
+        for note in notes():
+            out.append(f" {note}\n")
+    else:
+        for state, meaning in _STATES.items():
+            out.append(f" {GLYPHS[state]} {state:<13}", "bold").append(f"{meaning}\n")
     out.rstrip()
     return out
 

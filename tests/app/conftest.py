@@ -73,17 +73,17 @@ class Run:
         await self.until(lambda: model.loaded, "a first reading")
         if model.totals.rows:
             await self.until(lambda: model.sessions_known, "counts per session")
-        busy = ("page", "sessions", "call", "export")
+        busy = ("page", "sessions", "call", "export", "scoring")
         await self.until(
             lambda: not any(worker.group in busy and not worker.is_finished for worker in self.app.workers),
             "quiet workers",
         )
         await self.pilot.pause()
-        await self.until(self._drawn, "every list drawn")
+        await self.until(self.drawn, "every list drawn")
 
-    def _drawn(self) -> bool:
+    def drawn(self) -> bool:
         """Does every list that is in view show what it last drew? Not so between a new size and the next frame."""
-        lists = [one for one in self.app.screen.query(LineList) if one.region]
+        lists = [one for one in self.app.screen.query(LineList) if one.region and one.display]
         return all(len(one._painted) == one.size.height and None not in one._painted for one in lists)
 
 
