@@ -26,7 +26,7 @@ def redact_text(text: str, *, lines: bool = True) -> tuple[str, int]:
         return text, 0
     text, total = redact_shapes(text)
     lowered = text.lower()
-    if any(map(lowered.__contains__, NAME_HINTS)):
+    if any(map(lowered.__contains__, (*NAME_HINTS, "authorization", "cookie"))):
         text, named = redact_named(text, lines=lines)
         total += named
     return text, total

@@ -96,7 +96,8 @@ _ANNOTATION = re.compile(
 _TAG = re.compile(r"(?:[!&][\w!:/.,\-]*[ \t]+)+(?=[^\s])")
 _REFERS = re.compile(r"!(?:Ref|GetAtt|Sub|ImportValue|secret|env\w*)\b", re.I)
 """Tags that name a value kept elsewhere."""
-_LIST = re.compile(r"(?:(?:\r?\n|\\+n)[ \t]*-[ \t]+(?![\w.\-]+:\s)[^\r\n\\\"]+)+")
+_ITEM = r"(?:\r?\n|\\+n)[ \t]*-[ \t]+"
+_LIST = re.compile(rf"{_ITEM}(?P<items>(?![\w.\-]+:\s)[^\r\n\\\"]+(?:{_ITEM}(?![\w.\-]+:\s)[^\r\n\\\"]+)*)")
 _OPENS = re.compile(r"(?:new\s+)?(?P<callee>[A-Za-z_][\w.:]{0,60}!?)?(?P<bracket>[(\[])", re.I)
 _PART = re.compile(
     rf"(?P<string>{_STRING.pattern})|(?P<callee>[A-Za-z_][\w.:]*)?(?P<open>[(\[{{])|(?P<close>[)\]}}])", re.I | re.S
@@ -110,12 +111,19 @@ _LOOKS_UP = re.compile(
 _BRACKET_LIMIT = 300
 """Characters of a bracket that are read."""
 
-_BEFORE = re.compile(
-    r"[ \t]*(?:[+>]?[ \t]*(?:[\-*][ \t]+)?|\d{1,6}[|:\t][ \t]?)(?:(?:export|env|set|arg)[ \t]+)?", re.I
+_LINE_START = re.compile(
+    r"(?:\n|(?P<escape>\\+)[nr]|[:\[,{] ?(?P<text>\\*)\"|\A)"
+    r"(?P<before>[ \t]*(?:[+>]?[ \t]*(?:[\-*][ \t]+)?|\d{1,6}[|:\t][ \t]?)(?:(?:export|env|set|arg)[ \t]+)?)\Z",
+    re.I,
 )
-"""What may stand between the start of a line and a name that begins it."""
+"""The start of a line, a real one or one inside JSON, up to a name that begins it."""
 
 _ARTICLE = re.compile(r"(?i)\b(?:the|an?|your|my|our|their|this|that|any|no|new|each|valid|wrong|same)\s+\Z")
+
+_SPACE = re.compile(r"(?:\s|(?:\\+r)?\\+n(?=[ \t]+\S))*")
+_BLANKS = re.compile(r"[ \t\u00a0]*(?:\\\r?\n[ \t]*)?")
+"""Blanks on the same line, or on the next where a backslash joins the two."""
+_KEY = re.compile(r"[^\s\"'\\]+:(?=[\s\\\"']|\Z)")
 
 Span = tuple[int, int]
 
@@ -189,30 +197,30 @@ class _Value:
         self._line = self._indent() if as_line or self._sep == ":" else None
         self._as_line = as_line
 
-    def _indent(self) -> tuple[int, bool] | None:
-        """(indentation, is the line's start an escaped one?) where the name begins its line, else None."""
-        start = self._match.start()
-        real, escaped = (self._text.rfind(mark, max(0, start - 200), start) for mark in ("\n", "\\n"))
-        begin = max(real + 1, escaped + 2 if escaped >= 0 else 0)
-        if begin == 0 and start > 200:
+    def _indent(self) -> tuple[int, int] | None:
+        """(indentation, backslashes of a line break there: 0 for a real one) where the name begins its line."""
+        text, start = self._text, self._match.start()
+        if text[start - 1 : start] == "\\" and text[start : start + 1] in "nr":
+            start += 1  # The pattern took the n of a line break for the name's first letter.
+        found = _LINE_START.search(text, max(0, start - 80), start)
+        if found is None:
             return None
-        before = self._text[begin:start]
-        if not _BEFORE.fullmatch(before):
-            return None
-        return len(before) - len(before.lstrip(" \t")), escaped > real
+        before = found["before"]
+        escapes = len(found["escape"] or "") or (len(found["text"]) + 1 if found["text"] is not None else 0)
+        return len(before) - len(before.lstrip(" \t")), escapes
 
     def spans(self) -> Iterator[Span]:
         """The pieces to take out, in order."""
         text, at = self._text, self._match.end()
         if self._sep.endswith(":"):
             if listed := _LIST.match(text, at):
-                yield listed.start() + _first_character(listed[0]), listed.end()
+                yield listed.span("items")
                 return
             block = self._block(at)
             if block is not None:
                 yield block
                 return
-            at = _after_space(text, at)
+            at = _end(_SPACE, text, at)
             if _REFERS.match(text, at):
                 return
             for prefix in (_ANNOTATION, _TAG):
@@ -223,7 +231,7 @@ class _Value:
                 yield block
                 return
         else:
-            at = _after_blanks(text, at)
+            at = _end(_BLANKS, text, at)
         if text.startswith("** ", at):
             at += 3
         yield from self._expression(at)
@@ -312,6 +320,8 @@ class _Value:
             at += len(MARK)
             if text[at : at + 1] in (",", ""):
                 return None
+        if self._is_key(at):
+            return None
         found = _BARE.match(text, at)
         if self._as_line and self._line is not None:
             value = text[begin : self._end_of_line(at, self._line[1])].rstrip(" \t")
@@ -323,7 +333,7 @@ class _Value:
         value, end = found[0], found.end()
         if self._refers(value) or self._refers(value + text[end : end + 1]):
             return None
-        if self._is_path(value) or self._is_prose(value) or self._is_key(end):
+        if self._is_path(value) or self._is_prose(value):
             return None
         glued = _GLUED.match(text, end)
         return at, glued.end() if glued else end
@@ -345,8 +355,9 @@ class _Value:
             word != first or word.isalpha() or word[0] in "$<" or not rest.strip() or rest.lstrip()[0] in "#/,;)]}|=&"
         )
 
-    def _end_of_line(self, at: int, escaped: bool) -> int:
-        found = re.compile(r"[\r\n\\\"']" if escaped else r"[\r\n]").search(self._text, at)
+    def _end_of_line(self, at: int, escapes: int) -> int:
+        breaks = rf"(?<!\\)\\{{{escapes}}}[nr]|(?<!\\)\\{{{escapes - 1}}}\"" if escapes else r"[\r\n]"
+        found = re.compile(breaks).search(self._text, at)
         return found.start() if found else len(self._text)
 
     def _is_path(self, value: str) -> bool:
@@ -361,9 +372,15 @@ class _Value:
         start = self._match.start()
         return bool(_ARTICLE.search(self._text[max(0, start - 12) : start]))
 
-    def _is_key(self, end: int) -> bool:
+    def _is_key(self, at: int) -> bool:
         """On a line of its own below the name, and itself the name of something: `secret:` over `name: x`."""
-        return "\n" in self._text[self._match.end() : end] and self._text[end - 1] == ":"
+        between = self._text[self._match.end() : at]
+        return ("\n" in between or "\\" in between) and _KEY.match(self._text, at) is not None
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _content(literal: re.Match[str]) -> Iterator[Span]:
@@ -380,20 +397,3 @@ def _is_told(text: str, match: re.Match[str]) -> bool:
         return False
     line = text[max(text.rfind("\n", 0, match.start()), match.start() - 500) + 1 : match.start()]
     return line.count(found["quote"]) % 2 == 1
-
-
-def _first_character(text: str) -> int:
-    found = re.search(r"-[ \t]+", text)
-    return found.end() if found else 0
-
-
-def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _after_blanks(text: str, at: int) -> int:
-    """Behind blanks on the same line, or on the next where a backslash joins the two."""
-    found = re.compile(r"[ \t\u00a0]*(?:\\\r?\n[ \t]*)?").match(text, at)
-    return found.end() if found else at
