@@ -22,6 +22,7 @@ from ledger_tui.commands import (
     export,
     plugin,
     plugin_folder,
+    policy,
     posture,
     prompt_policy,
     prune,
@@ -153,7 +154,7 @@ def _open_app(place: Place) -> int:
     return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, watch, posture, prune, export, prompt_policy, doctor, plugin):
+for group in (status, calls, watch, posture, policy, prune, export, prompt_policy, doctor, plugin):
     group.register(app)
 
 if demo.available():

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger, prompts
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger, policy, prompts
 from ledger_tui.commands.errors import DONE, UNREADABLE
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
@@ -49,6 +49,7 @@ def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
         files.set_aside(place),
         files.settings_file(place),
         *files.policy_modes(place),
+        policy.tool_policy(place),
         *prompts.prompt_policy(place),
         store_check,
         *host.plugin(place),

@@ -141,7 +141,7 @@ class Past:
         )
 
     def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> None:
-        self._recorder.pre_tool_call(tool, args, request_id="", **ids)
+        self._recorder.pre_tool_call(tool, args, **ids, request_id="", verdict=None)
 
     def returned(self, tool: str, args: dict[str, Any], result: str, ids: Ids) -> None:
         self._recorder.tool_returned(tool, args, result, error=None, **ids)

@@ -154,11 +154,11 @@ def accounts(run: Run) -> Iterator[Found]:
         yield "privilege", "MEDIUM", "sets or removes passwords", name
 
 
-def sudo(run: Run) -> Iterator[Found]:
+def as_another(run: Run) -> Iterator[Found]:
     """Root's rights; with the password handed over by a pipe it is worse."""
     flags, _ = split_options(run.arguments[:3])
     if run.name == "sudo" and flags & {"S", "--stdin"} and run.stdin.text is not None:
-        yield "privilege", "MEDIUM", "hands sudo a password by a pipe", ""
+        yield "privilege", "MEDIUM", "hands over a password by a pipe", ""
     else:
         yield "privilege", "LOW", "runs as another user", ""
 
@@ -238,10 +238,10 @@ SIGNATURES = {
     "init": power, "telinit": power, "ufw": firewall, "iptables": firewall, "ip6tables": firewall,
     "nft": firewall, "setenforce": firewall, "auditctl": firewall, "userdel": accounts, "deluser": accounts,
     "usermod": accounts, "adduser": accounts, "gpasswd": accounts, "chpasswd": accounts, "passwd": accounts,
-    "sudo": sudo, "doas": sudo, "pkexec": sudo, "su": sudo, "hermes": hermes, "history": history,
-    "journalctl": journal, "tee": writers, "cp": writers, "mv": writers, "install": writers, "ln": writers,
-    "sed": writers,
+    "hermes": hermes, "history": history, "journalctl": journal, "tee": writers, "cp": writers, "mv": writers,
+    "install": writers, "ln": writers, "sed": writers,
 }  # fmt: skip
+AS_ANOTHER = dict.fromkeys(("sudo", "doas", "pkexec", "su"), as_another)
 INSTALLERS = dict.fromkeys(
     ("pip", "pip3", "pipx", "uv", "npm", "pnpm", "yarn", "bun", "cargo", "gem", "hermes", "claude", "go"), installers
 )

@@ -89,6 +89,10 @@ def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
         yield "exfiltration", "CRITICAL", "sends a file of secrets out", path
     else:
         severity = (
-            "CRITICAL" if path in ("/etc/shadow", "/etc/gshadow") else "LOW" if run.name in _QUIET_VIEWS else "HIGH"
+            "CRITICAL"
+            if path.rpartition("/")[2] in ("shadow", "gshadow")
+            else "LOW"
+            if run.name in _QUIET_VIEWS
+            else "HIGH"
         )
         yield "credential-read", severity, "reads a file of secrets", path

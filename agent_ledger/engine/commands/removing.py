@@ -120,8 +120,13 @@ def written(path: str, how: str) -> Iterator[Found]:
         yield "system-file", "HIGH", f"{how} a file that the system needs", path
 
 
+def makes_filesystem(name: str) -> bool:
+    """A command of the family that makes file systems: `mk`, the kind, `fs`, or the kind behind a dot."""
+    return name.startswith("mk") and name.partition(".")[0].endswith("fs")
+
+
 def make_filesystem(run: Run) -> Iterator[Found]:
-    """`mkfs`, `wipefs`, `mkswap`, partition tools: what was on the disk is gone."""
+    """File system makers, `wipefs`, `mkswap`, partition tools: what was on the disk is gone."""
     flags, targets = split_options(run.arguments)
     if run.name == "wipefs" and not flags & {"a", "--all", "o", "--offset"}:
         return
@@ -195,5 +200,5 @@ SIGNATURES = {
     "rm": rm, "grm": rm, "find": find, "shred": shred, "srm": shred, "wipe": shred, "gshred": shred, "dd": dd,
     "gdd": dd, "dcfldd": dd, "wipefs": make_filesystem, "mkswap": make_filesystem, "sfdisk": make_filesystem,
     "parted": make_filesystem, "sgdisk": make_filesystem, "fdisk": make_filesystem, "blkdiscard": make_filesystem,
-    "mke2fs": make_filesystem, "truncate": truncate, "mv": move, "cp": copy, "install": copy, "rsync": sync,
+    "truncate": truncate, "mv": move, "cp": copy, "install": copy, "rsync": sync,
 }  # fmt: skip

@@ -16,6 +16,7 @@ for _table in (
     services.SIGNATURES,
     databases.SIGNATURES,
     machine.SIGNATURES,
+    machine.AS_ANOTHER,
     machine.INSTALLERS,
     network.SIGNATURES,
 ):
@@ -29,7 +30,7 @@ def judge(run: Run) -> Iterator[Found]:
     """What this command does, as far as a signature knows it."""
     for signature in BY_NAME.get(run.name, ()):
         yield from signature(run)
-    if run.name.startswith("mkfs"):
+    if removing.makes_filesystem(run.name):
         yield from removing.make_filesystem(run)
     elif run.name.startswith("kafka-"):
         yield from services.by_pattern(run)
