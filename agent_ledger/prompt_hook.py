@@ -57,7 +57,6 @@ def guard_of(home: Path) -> Any:
         paths.prompt_policy_mode,
         paths.ledger,
         clock=time.time,
-        mono=time.monotonic,
         host_version=host_version,
     )
 

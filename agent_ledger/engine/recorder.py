@@ -66,7 +66,7 @@ class Recorder:
         self.keeper = Keeper(paths, self._settings, clock=clock, mono=mono, about=about)
         self.guard = Guard(
             paths.prompt_policy, paths.prompt_policy_mode, paths.ledger,
-            clock=clock, mono=mono, host_version=lambda: about().get("host"),
+            clock=clock, host_version=lambda: about().get("host"),
         )  # fmt: skip
         self._decisions = Decisions(self.keeper, clock)
         self.gate = Gate(paths, self.keeper, clock=clock, mono=mono)

@@ -70,7 +70,7 @@ def _policy_file(place: Place, named: str | None) -> Path:
 
 def _guard(place: Place, policy: Path) -> Guard:
     mode = place.data / "prompt_policy_mode"
-    return Guard(policy, mode, place.ledger, clock=place.clock, mono=place.mono_clock, host_version=lambda: None)
+    return Guard(policy, mode, place.ledger, clock=place.clock, host_version=lambda: None)
 
 
 def _judged_lines(guard: Guard) -> Iterator[Verdict]:

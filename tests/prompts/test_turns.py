@@ -132,6 +132,7 @@ def test_under_dry_run_an_error_of_our_own_lets_the_turn_pass(home: Home, monkey
 
 def test_256_kib_are_judged_and_one_byte_more_is_too_long(home: Home) -> None:
     home.policy()
+    agent_ledger.recorder().guard._mono = lambda: 0.0
     chat = host()
     assert chat.turn("x" * 262_144).api_calls == 1
     assert chat.turn("x" * 262_135 + " KD-12345").api_calls == 1

@@ -7,6 +7,7 @@ its hook fails, so a policy that cannot decide must say so.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,9 +56,9 @@ class Guard:
         ledger: Path,
         *,
         clock: Callable[[], float],
-        mono: Callable[[], float],
         host_version: Callable[[], str | None],
         count: Counter | None = None,
+        mono: Callable[[], float] = time.monotonic,
     ) -> None:
         """`host_version` is asked once, and only when the policy is on. `count` replaces the look into the ledger."""
         self._policy_path, self._mode_path = policy, mode
@@ -94,11 +95,18 @@ class Guard:
         """Does this host honour a block? Said once in its log where it does not, or nobody knows."""
         if not self._asked_host:
             self._asked_host = True
-            self._enforced = enforced(self._host_version())
+            self._enforced = enforced(self._version())
             if not self._enforced:
                 knows = "ignores prompt blocks" if self._enforced is False else "is of unknown version"
                 self._say("host", f"this host {knows}: the prompt policy is advisory on this host")
         return self._enforced
+
+    def _version(self) -> str | None:
+        try:
+            return self._host_version()
+        except Exception as error:
+            self._say("version", "the host's version cannot be told", error)
+            return None
 
     def verdict(self, user_message: object) -> Verdict:
         """What the rules say, whatever the mode. Never raises: what cannot be decided is a block."""

@@ -26,7 +26,9 @@ _CARDS: tuple[tuple[int, int, int, tuple[int, ...]], ...] = (
 _GROUPS = frozenset({(4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4), (6, 13)})
 """How people write a card number in groups."""
 
-_RUN = re.compile(r"(?<![0-9])[0-9]{4}(?:[ .\-]?[0-9]){10,124}(?![0-9])")
+_RUN = re.compile(r"[0-9](?<![0-9]{2})[0-9]{3}(?:[ .\-]?[0-9]){10,124}(?![0-9])")
+"""Begins with a set, and looks behind only then: that is what makes a search through a long text fast."""
+
 _LONGEST_RUN = 256
 
 _NAMED_AS_ID = re.compile(
@@ -118,7 +120,9 @@ _LENGTHS = {
     for country in countries.split()
 }  # fmt: skip
 
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?=[ \-]?[A-Za-z0-9])")
+_IBAN = re.compile(r"[0-9]{2}(?<=[A-Za-z]{2}[0-9]{2})(?<![A-Za-z0-9][A-Za-z]{2}[0-9]{2})(?=[ \-]?[A-Za-z0-9])")
+"""The check digits, behind two letters that begin a word."""
+
 _WHOLE = {
     size: re.compile(rf"[A-Za-z0-9]{{4}}(?:[ \-]?[A-Za-z0-9]){{{size - 4}}}(?![A-Za-z0-9_])")
     for size in set(_LENGTHS.values())
@@ -138,11 +142,10 @@ def is_iban(text: str) -> bool:
 def find_iban(text: Text, start: int, end: int) -> bool:
     """Is there an account number that begins in this stretch?"""
     plain = text.plain
-    for found in _IBAN.finditer(plain, start, min(len(plain), end + 8)):
-        if found.start() >= end:
-            return False
-        size = _LENGTHS.get(found[0][:2].upper())
-        whole = _WHOLE[size].match(plain, found.start()) if size else None
+    for found in _IBAN.finditer(plain, start, min(len(plain), end + 4)):
+        begin = found.start() - 2
+        size = _LENGTHS.get(plain[begin : begin + 2].upper())
+        whole = _WHOLE[size].match(plain, begin) if size else None
         if whole and is_iban(whole[0].replace(" ", "").replace("-", "").upper()):
             return True
     return False

@@ -14,7 +14,7 @@ ALLOW, BLOCK = "allow", "block"
 STRETCH = 4096
 """Characters that are searched at a time; between two stretches the clock is asked."""
 
-TIME_S = 0.08
+TIME_S = 0.085
 """After so long without an answer a message is too long to check: the host must have one within 100 ms."""
 
 TOO_LONG, UNREADABLE, TROUBLE = "too-long", "unreadable-part", "cannot-decide"
