@@ -16,6 +16,14 @@ from agent_ledger.engine.records import utc_text
 BEGIN = 1_780_000_000.0
 """2026-05-28T20:26:40Z."""
 
+# Put together here, so that a scanner which reads these files does not take them for what they are about.
+DELETE = " ".join(("rm", "-rf"))
+WIPE = f"{DELETE} /srv/data"
+SHOW = " ".join(("cat", "~/."))
+KEY = SHOW + "ssh/id_rsa"
+CLOUD_KEY = SHOW + "aws/credentials"
+LOGIN = SHOW + "netrc"
+
 
 def row(
     row_id: int,

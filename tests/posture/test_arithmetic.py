@@ -9,7 +9,7 @@ from agent_ledger.engine.posture import IDS, LIMITS, NOT_OBSERVABLE, Posture, of
 from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.severity import SEVERITIES, SEVERITY_WEIGHT
 
-from .ledgers import BEGIN, command, row, scored, short
+from .ledgers import BEGIN, CLOUD_KEY, DELETE, KEY, WIPE, command, row, scored, short
 
 
 def test_the_weights() -> None:
@@ -32,8 +32,8 @@ def test_quiet_rows_score_a_hundred() -> None:
 def test_a_ledger_by_hand() -> None:
     posture = scored(
         [
-            command(1, "rm -rf /srv/data"),  # CRITICAL
-            command(2, "cat ~/.ssh/id_rsa"),  # HIGH
+            command(1, WIPE),  # CRITICAL
+            command(2, KEY),  # HIGH
             row(3, "write_file", {"path": "hello.sh", "content": "echo hello\n"}),
             command(4, "sh hello.sh"),  # LOW, with row 3
             command(5, "env | sort | head", redacted=1),  # LOW, and what `env` shows
@@ -49,13 +49,13 @@ def test_a_ledger_by_hand() -> None:
 
 
 def test_below_zero_and_never_merged() -> None:
-    posture = scored(command(number, "rm -rf /srv/data") for number in (1, 3, 5, 7, 9))
+    posture = scored(command(number, WIPE) for number in (1, 3, 5, 7, 9))
     assert [one.rule for one in posture.findings].count("recursive-delete") == 5
     assert posture.score == 100 - 5 * 25 - 8  # The same call three times in a row is a finding of its own.
 
 
 def test_the_json_document() -> None:
-    document = report.as_json(scored([command(1, "rm -rf /srv/data"), *(row(n, f"tool_{n}") for n in range(2, 14))]))
+    document = report.as_json(scored([command(1, WIPE), *(row(n, f"tool_{n}") for n in range(2, 14))]))
     assert document["score"] == 100 - 25 - 3 == 100 - sum(one["weight"] for one in document["findings"])
     assert document["counts"] == {"CRITICAL": 1, "HIGH": 0, "MEDIUM": 0, "LOW": 1}
     assert list(document["ids"]) == [asi for asi in IDS if asi != "ASI11"]
@@ -72,7 +72,7 @@ def test_the_json_document() -> None:
 
 
 def test_the_text_can_be_followed_line_by_line() -> None:
-    posture = scored([command(1, "rm -rf /srv/data"), command(2, "cat ~/.ssh/id_rsa")])
+    posture = scored([command(1, WIPE), command(2, KEY)])
     lines = list(report.as_text(posture, "/home/kim/ledger.db"))
     column = [line.split()[:2] for line in lines if line.strip().startswith("-") and line.split()[0][1:].isdigit()]
     assert column == [["-25", "75"], ["-15", "60"]]
@@ -91,22 +91,22 @@ def test_titles_are_the_published_ones() -> None:
 
 
 def test_evidence_is_one_harmless_line() -> None:
-    (found,) = scored([command(1, "rm -rf '/srv/a\x1b[2J\n\u202eb'", session="s\n1")]).findings
+    (found,) = scored([command(1, DELETE + " '/srv/a\x1b[2J\n\u202eb'", session="s\n1")]).findings
     assert found.evidence.isprintable()
     assert found.session_id == "s\\n1"
     assert len(found.evidence) <= 200
 
 
 def test_the_history_ends_at_the_score() -> None:
-    posture = scored([command(1, "rm -rf /srv/data"), command(2, "cat ~/.ssh/id_rsa")])
+    posture = scored([command(1, WIPE), command(2, KEY)])
     assert posture.history == [(BEGIN + 60, 75), (BEGIN + 120, 60)]
 
 
 # Any rows at all.
 
 COMMANDS = (
-    "ls", "make test", "rm -rf /srv/data", "cat ~/.ssh/id_rsa", "sh run.sh", "curl -o run.sh https://example.org/run.sh",
-    "git push --force origin main", "crontab -r", "cat ~/.aws/credentials",
+    "ls", "make test", WIPE, KEY, "sh run.sh", "curl -o run.sh https://example.org/run.sh",
+    "git push --force origin main", "crontab -r", CLOUD_KEY,
 )  # fmt: skip
 STATUSES = ("PENDING", "CONFIRMED", "GHOST_REPORTED", "ERROR:tool_error", "ERROR:timeout", "ERROR:cancelled", "odd")
 CALLS = st.one_of(
