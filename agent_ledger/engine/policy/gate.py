@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,7 @@ class Gate:
         self._mode_file = ModeFile(paths.policy_mode)
         self._mode = OFF
         self._looked = -math.inf
+        self._looking = threading.Lock()
         self._mark: tuple[int, int, int] | None = None
         self._policy: ToolPolicy | PolicyError = ToolPolicy()
         self._said: set[str] = set()
@@ -80,8 +82,12 @@ class Gate:
 
     def on(self) -> bool:
         """Is any mode but off in force? The files are looked at once a second at most."""
-        if self._mono() - self._looked >= LOOK_EVERY_S:
-            self._look()
+        now = self._mono()
+        if now - self._looked >= LOOK_EVERY_S:
+            with self._looking:  # Calls that start together all wait for the one that looks.
+                if now - self._looked >= LOOK_EVERY_S:
+                    self._look()
+                    self._looked = now
         return self._mode != OFF
 
     def judge(
@@ -124,7 +130,6 @@ class Gate:
     # -- the two files ---------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        self._looked = self._mono()
         self._mode = self._mode_file.value()
         if not self._mode_file.last.valid:
             self._say("mode", f"policy_mode holds no mode; {self._mode} stays in force")
