@@ -14,7 +14,16 @@ SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
 
 
 def test_there_is_one_for_every_promise() -> None:
-    assert SCRIPTS == ["hook_overhead", "keys", "large_ledger", "live_latency", "locked", "tmux_line", "writers"]
+    assert SCRIPTS == [
+        "hook_overhead",
+        "keys",
+        "large_ledger",
+        "live_latency",
+        "locked",
+        "prompt_messages",
+        "tmux_line",
+        "writers",
+    ]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
