@@ -97,7 +97,8 @@ def test_a_missing_default_is_an_empty_answer(program: Any) -> None:
     result = program("calls", "--json")
     assert (result.code, result.out, result.err) == (0, "[]\n", "")
     assert program("calls").code == 0
-    assert program("--hermes-home", "/nowhere", "calls", "--json").json == []
+    assert program("calls", "--json", env={"HERMES_HOME": "/nowhere"}).json == []
+    assert program("--hermes-home", "/nowhere", "calls", "--json").code == 3
 
 
 def bad_inputs(folder: Path) -> dict[str, Path]:
