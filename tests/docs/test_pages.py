@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from agent_ledger.engine import notice, reconcile, tools
+from agent_ledger.engine.fingerprint import HASHED_NAMES, ID_LIMIT, NAME_LIMIT
 from agent_ledger.engine.redact import MARK, redact_text, redact_value
 from agent_ledger.engine.settings import Settings, parse
 from agent_ledger.engine.spool import MEMORY_LIMIT
@@ -124,12 +125,33 @@ def test_settings_in_examples_are_understood(name: str) -> None:
         "Authorization: Bearer abc123def456ghi", "Cookie: sid=99abcdef", "DB_PASSWORD=hunter2", "--token abcd9",
         "postgres://bo:s3cret@db.example/x", "curl -u kim:geheim https://a.example", "sshpass -p letmein ssh h",
         "mysql -uroot -pgeheim db", '"api_key": "zzz9"',
+        "redis-cli -a geheim9 ping", "docker login -p geheim9", "ALTER USER x PASSWORD 'geheim9'", "SECRET_KEY=geheim9",
+        "x identified by 'geheim9'", "creds: geheim9", "-----BEGIN PGP PRIVATE KEY BLOCK-----\ngeheim9",
+        "'password' => 'geheim9'", 'password: str = "geheim9"', 'os.environ["API_KEY"] = "geheim9"',
+        "process.env['TOKEN'] = 'geheim9'", 'token=f"geheim9"', 'token = """geheim9"""', 'token = str("geheim9")',
+        'token = ["geheim9", "x9"]', 'token: !str "geheim9"', 'password = os.getenv("NAME", "geheim9")',
+        "DB_PASSWORD=a&b geheim9", "password: correct geheim9", "password: |\n  geheim9", "setx API_KEY geheim9",
+        "aws configure set aws_secret_access_key geheim9", '{"name": "DB_PASSWORD", "value": "geheim9"}',
+        '{"selector": "#password", "text": "geheim9"}', "<password>geheim9</password>",
     ],
 )  # fmt: skip
 def test_what_the_page_says_is_taken_out(text: str) -> None:
     clean, found = redact_text(text)
     assert MARK in clean
+    assert "geheim" not in clean
     assert found >= 1
+
+
+@pytest.mark.parametrize("text", ["x $TOKEN", 'token = os.environ["API_KEY"]', "f(token=token)", "--token <token>"])
+def test_what_the_page_says_stays_readable(text: str) -> None:
+    assert redact_text(text) == (text, 0)
+
+
+def test_the_numbers_of_what_is_kept() -> None:
+    assert (ID_LIMIT, HASHED_NAMES, NAME_LIMIT) == (400, 50, 64)
+    text = " ".join(page("privacy.md").split())
+    assert "more than 400 characters" in text
+    assert "the first 50 whose names have 64 characters at most" in text
 
 
 def test_a_whole_argument_with_such_a_name_is_taken_out() -> None:
@@ -138,8 +160,11 @@ def test_a_whole_argument_with_such_a_name_is_taken_out() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["my password is hunter2", "echo c2VjcmV0 | base64 -d", "PIN 4711", "4111 1111 1111 1111", "kim@example.org"],
-)
+    [
+        "my password is hunter2", "echo c2VjcmV0 | base64 -d", "PIN 4711", "4111 1111 1111 1111", "kim@example.org",
+        "echo hunter2 | gh secret set API_KEY", "zip -P hunter2 a.zip b", "Passwort: hunter2", 'auth=("bo", "hunter2")',
+    ],
+)  # fmt: skip
 def test_what_the_page_says_is_missed(text: str) -> None:
     assert redact_text(text) == (text, 0)
 
