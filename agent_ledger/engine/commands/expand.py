@@ -12,8 +12,11 @@ from .tree import Part, Pipeline, Word, unescape
 UNKNOWN = "$(…)"
 """Stands for what only running the command could tell."""
 
-MOST_WORDS = 256
+MOST_WORDS = 64
 """Words that one word may become (`{a,b}{c,d}…`)."""
+
+LONGEST_BRACES = 300
+"""Characters of a word whose braces are expanded; a longer one stays as it is."""
 
 LONGEST = 65_536
 """Characters of one expanded value that are kept."""
@@ -49,7 +52,7 @@ def text_of(word: Word, variables: Variables, substitute: Substitute) -> str:
 def _alternatives(word: Word, limit: int = MOST_WORDS) -> list[Word]:
     """Brace expansion, where the braces stand in one piece of the word."""
     for place, part in enumerate(word):
-        if part.kind != "text" or part.quoted:
+        if part.kind != "text" or part.quoted or len(part.text) > LONGEST_BRACES:
             continue
         match = _BRACES.search(part.text)
         if not match:
