@@ -270,6 +270,7 @@ class Recorder:
     def on_session_start(self, *, session_id: str) -> None:
         """Square the accounts: merge what was spooled, learn which conversation this is."""
         self.keeper.square(_SQUARE_S)
+        self.guard.announce()
         self._conversation(session_id)
 
     # -- arguments and outcomes ------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.prompts import PromptPolicy, enforced, load
+from agent_ledger.engine.recorder import Recorder
 from ledger_tui.cli import run
 from ledger_tui.commands.prompt_policy import EXAMPLE
 
@@ -139,6 +141,24 @@ def test_doctor_names_a_broken_policy_and_what_it_means(program: Program, data: 
     assert found["prompt-block"]["state"] == "unknown"
     data.joinpath("prompt_policy.json").unlink()
     assert checks(program)["prompt-policy"]["state"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "word"),
+    [("0.22.2.post1", "warn", "advisory on this host"), ("0.22.6", "ok", "ends a turn")],
+)
+def test_doctor_and_status_say_what_this_host_does(
+    program: Program, data: Path, version: str, state: str, word: str
+) -> None:
+    data.joinpath("prompt_policy_mode").write_text("enforce", encoding="utf-8")
+    recorder = Recorder(Paths(data.parents[1]), about=lambda: {"host": version})
+    recorder.on_session_start(session_id="s")
+    assert recorder.keeper._opened.wait(10)
+    recorder.keeper.close()
+    found = checks(program)["prompt-block"]
+    assert (found["state"], word in found["text"]) == (state, True)
+    assert json.loads(program("status", "--json")[1])["prompt_policy"] == {"mode": "enforce", "enforced": state == "ok"}
+    assert ("advisory on this host" in program("status")[1]) is (state == "warn")
 
 
 def test_the_example_is_in_order_and_every_rule_has_a_message() -> None:

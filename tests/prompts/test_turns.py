@@ -186,6 +186,27 @@ def test_tools_are_refused_in_such_a_turn_and_in_no_other(home: Home) -> None:
         assert agent_ledger.pre_tool_call(tool, {"command": "ls"}, turn_id="s:s:2", **ids) is None
 
 
+@pytest.mark.parametrize("turn_id", [["s:s:1"], {"a": 1}, None, 7])
+def test_odd_turn_ids_stop_no_tool(home: Home, turn_id: Any) -> None:
+    home.version = "0.22.2"
+    home.policy()
+    agent_ledger.pre_llm_call(session_id="s", turn_id="s:s:1", task_id="s", user_message="KD-123456")
+    assert agent_ledger.pre_tool_call("read_file", {}, turn_id=turn_id) is None
+
+
+@pytest.mark.parametrize(("version", "times"), [("0.22.2", 1), ("0.22.6", 0)])
+def test_that_it_is_advisory_is_logged_when_a_session_starts(
+    home: Home, version: str, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.version = version
+    home.policy()
+    with caplog.at_level(logging.WARNING):
+        agent_ledger.on_session_start(session_id="s")
+        agent_ledger.on_session_start(session_id="s2")
+        agent_ledger.pre_llm_call(session_id="s", turn_id="s:s:1", task_id="s", user_message="hello")
+    assert caplog.text.count("advisory on this host") == times
+
+
 def test_where_the_block_is_honoured_tools_are_nobodys_business(home: Home) -> None:
     home.policy()
     agent_ledger.pre_llm_call(session_id="s", turn_id="s:s:1", task_id="s", user_message="KD-123456")

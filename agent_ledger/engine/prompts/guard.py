@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..inert import clip, inert
-from ..policy.mode import DRY_RUN, OFF, ModeFile
+from ..policy.mode import DRY_RUN, ENFORCE, OFF, ModeFile
 from .gates import Counter, GateError, ledger_counter
 from .host import enforced
 from .load import PolicyError, load
@@ -77,12 +77,18 @@ class Guard:
         mode = self.mode()
         if mode == OFF:
             return None
+        self.announce()
         verdict = self.verdict(user_message)
         if not verdict.blocks:
             return None
         if mode == DRY_RUN:
             return Refusal(verdict.rule, mode, WOULD_BLOCK, verdict.message)
         return Refusal(verdict.rule, mode, BLOCKED if self.enforced() else ADVISORY, verdict.message)
+
+    def announce(self) -> None:
+        """Under `enforce`, say once in the host's log if this host may not hold a message back. Never raises."""
+        if self.mode() == ENFORCE:
+            self.enforced()
 
     def mode(self) -> str:
         """off, dry_run or enforce; an unknown word leaves the last valid one in force. Never raises."""
