@@ -34,7 +34,7 @@ NOT_SECRET_NAME = re.compile(
 HARMLESS = re.compile(
     r"(?i)^(?:true|false|null|none|undefined|\d{1,6}|\$\{?\w+\}?|\$\(.*|\$?\{\{[^{}]*\}\}|\{[\w.\[\]()]*\}|%\w+%|<[^>]*>|\*+|x+|\.\.\.|…"
     r"|\?|:[a-z_]+|%s|%\(\w+\)s|[{\[(]+|required|optional|string|str|int|inherit"
-    r"|(?:process\.env|import\.meta\.env|os\.environ|self|this|args|var|secrets|settings)(?:\.[a-z_]\w*)+)$"
+    r"|(?:[a-z]{2,7}\.(?:meta\.)?env(?:iron)?|self|this|args|var|secrets|settings)(?:\.[a-z_]\w*)+)$"
 )
 
 _NAMED = rf"[A-Za-z0-9_.\-]{{0,40}}{NAME}"
