@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 if __package__:
     from . import posture as script
 else:
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # Python leaves it out when told to be careful.
     import posture as script  # type: ignore[no-redef,import-not-found]
 
 TOKEN = "POSTURE_TELEGRAM_BOT_TOKEN"
