@@ -12,7 +12,7 @@ _READERS = names(
     """cat head tail less more bat batcat tac nl od xxd hexdump strings base64 base32 cut awk gawk sed grep egrep
     fgrep rg ag sort uniq wc cp mv scp rsync tar zip gzip 7z curl wget nc ncat socat dd tee vim vi nano view
     emacs jq yq python python3 perl ruby paste diff cmp column fold rev pr fmt openssl gpg sqlite3 install ln
-    rclone xargs mail sendmail mutt ftp sftp tftp http https printf read mapfile pbcopy xclip wl-copy clip.exe
+    rclone xargs mail sendmail mutt ftp sftp tftp http https pbcopy xclip wl-copy clip.exe
     source ."""
 )
 _SENDERS = names("curl wget scp rsync nc ncat socat sftp ftp tftp http https rclone mail sendmail mutt")

@@ -22,7 +22,7 @@ NOTHING = Stream(None, frozenset({"terminal"}))
 SILENT = Stream("")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """One plain command, as a signature sees it."""
 

@@ -16,7 +16,7 @@ from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown
 from .syntax import parse, parse_text
 from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
-MOST_STEPS = 1_500
+MOST_STEPS = 1_200
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
 
 MOST_SHOWN = 40
@@ -44,7 +44,7 @@ class Shell:
         self.commands: list[str] = []
         """Every plain command in its normal form, as far as they are kept."""
         self._steps = 0
-        self._depth = 0
+        self._depth = self._loops = 0
         self._active: list[str] = []
 
     # -- what is found ---------------------------------------------------------------------------------------------
@@ -103,12 +103,15 @@ class Shell:
         return _together([self.walk(body, stdin) for body in node.bodies])
 
     def loop(self, node: Compound, stdin: Stream) -> Stream:
-        values = expand.fields(node.words, self.variables, self.substitute)[:MOST_ROUNDS] if node.words else []
+        rounds = max(1, MOST_ROUNDS // 3**self._loops)  # Loops in loops multiply.
+        values = expand.fields(node.words, self.variables, self.substitute)[:rounds] if node.words else []
         printed = []
+        self._loops += 1
         for value in values or [f"${node.name}" if node.words or not node.name else "$@"]:
             if node.name:
                 self.variables[node.name] = value
             printed += [self.walk(body, stdin) for body in node.bodies]
+        self._loops -= 1
         return _together(printed)
 
     def simple(self, node: Simple, stdin: Stream, *, chained: bool) -> Stream:
@@ -235,7 +238,9 @@ class Shell:
         return outputs.of(self, run)
 
     def function(self, name: str, arguments: list[str], stdin: Stream, *, chained: bool) -> Stream:
-        if name in self._active:
+        body = self.functions[name]
+        mark = f"{name} {id(body)}"  # A function may be defined anew while it runs.
+        if mark in self._active:
             if chained:
                 self.note(
                     "kill-host", "CRITICAL", "a function that starts itself again and again (fork bomb)", name, name
@@ -244,7 +249,7 @@ class Shell:
         kept = {key: self.variables.get(key) for key in ("@", "*", "#", *"123456789")}
         self.positional(arguments)
         try:
-            return self.called(name, lambda: self.walk(self.functions[name], stdin))
+            return self.called(mark, lambda: self.walk(body, stdin))
         finally:
             for key, value in kept.items():
                 if value is None:

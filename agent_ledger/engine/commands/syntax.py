@@ -131,11 +131,7 @@ class _Reader(WordReader):
 
     def command(self) -> Command | None:
         text = self.text
-        if text.startswith("((", self.at):
-            end = text.find("))", self.at)
-            self.at = len(text) if end < 0 else end + 2
-            return None
-        if text.startswith("(", self.at):
+        if text.startswith("(", self.at):  # Plain sh knows no arithmetic command: `((` is two subshells there.
             self.at += 1
             return self.closed(Compound("subshell", [self.list_until(frozenset(), ")")]), ")")
         match = _FUNCTION.match(text, self.at)
