@@ -205,7 +205,7 @@ def _posture(found: Mapping[str, int | None]) -> str:
         return "not worked out for so many calls; see: ledger-tui posture"
     if found["score"] is None:
         return "no score: nothing was recorded"
-    limits = "a sign of hygiene, no proof; see: ledger-tui posture"
+    limits = "of what was recorded, and no proof; see: ledger-tui posture"
     return f"{found['score']} with {amount(found['findings'], 'finding')}: {limits}"
 
 

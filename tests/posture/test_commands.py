@@ -95,7 +95,7 @@ def test_export(program: Program, tmp_path: Path) -> None:
     assert json.loads(program("export", "posture", "--format", "json")[1])["score"] == 60
     out = program("export", "posture", "--format", "md")[1]
     assert out.startswith("# Posture: 60\n")
-    assert "hygiene" in out
+    assert "tidy habits" in out
     file = tmp_path / "week.md"
     for format_name in ("md", "json", "csv"):  # Each replaces the one before, as an earlier export of ours.
         assert program("export", "posture", "--format", format_name, "-o", str(file), "--force")[0] == 0, program.err

@@ -89,7 +89,7 @@ def test_one_message(api: BotApi, path: Path, capsys: pytest.CaptureFixture[str]
     assert "Score 60: 2 calls, 2 findings" in body["text"]
     assert "-25 = 75  ASI02 recursive-delete #1 terminal:" in body["text"]
     assert "-15 = 60  ASI03 credential-read #2 terminal:" in body["text"]
-    assert "sign of hygiene" in body["text"]
+    assert "sign of tidy habits" in body["text"]
 
 
 def test_a_long_report_comes_in_parts_that_telegram_takes(api: BotApi, tmp_path: Path, capsys: Any) -> None:

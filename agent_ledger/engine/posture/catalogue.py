@@ -33,10 +33,10 @@ NOT_OBSERVABLE: Mapping[str, str] = {
 IDS = (*OFFICIAL, *EXTENSION)
 
 LIMITS = (
-    "The ledger is written by the very agent that is scored here: what it did not record was not looked at.",
-    "Without recorded calls there is no score.",
-    "100 means that nothing in the recorded calls looked suspicious; it does not mean that the agent did well.",
-    "Take it as a sign of hygiene, never as proof.",
+    "The agent that is judged here keeps this ledger itself: whatever it left out was not looked at.",
+    "An empty ledger has no score, for there is nothing to judge.",
+    "A full 100 says that no recorded call raised suspicion. Whether the work was any good it does not say.",
+    "Read it as a sign of tidy habits. It proves nothing.",
     "ASI07 and ASI09 cannot be seen in a ledger and are not scored; the other ids are seen in part.",
 )
 """Stand with every score, wherever it is shown."""
