@@ -165,6 +165,13 @@ def test_internal_hosts_are_those_below_a_suffix_or_named() -> None:
         assert not blocked("internal-host", text, **made), text
 
 
+def test_excepted_hosts_may_be_named() -> None:
+    made = {"suffixes": [".internal"], "except": ["host.docker.internal"]}
+    assert not blocked("internal-host", "curl http://host.docker.internal:80", **made)
+    for text in ("host.docker.internal db.internal", "x-host.docker.internal", "a.host.docker.internal"):
+        assert blocked("internal-host", text, **made), text
+
+
 def test_private_addresses_count_only_where_asked_for() -> None:
     made = {"private_addresses": True}
     for text in ("ping 10.1.2.3", "http://192.168.0.1/", "172.16.0.9,172.31.255.1"):

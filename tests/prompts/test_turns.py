@@ -124,6 +124,26 @@ def test_an_error_of_our_own_is_a_block(home: Home, monkeypatch: pytest.MonkeyPa
     assert [row[2] for row in home.decisions()] == ["cannot-decide"]
 
 
+def test_what_cannot_be_recorded_is_refused_all_the_same(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise RuntimeError
+
+    home.policy()
+    monkeypatch.setattr(agent_ledger.recorder().keeper, "ask", broken)
+    assert host().turn("KD-123456").final_response == RULE["message"]
+
+
+def test_a_refusal_waits_while_the_ledger_cannot_be_written(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.policy()
+    chat = host()
+    with monkeypatch.context() as patch:
+        patch.setattr(agent_ledger.recorder().keeper, "ask", lambda _: None)
+        assert chat.turn("KD-123456").api_calls == 0
+    assert home.decisions() == []
+    assert chat.turn("KD-654321").api_calls == 0
+    assert [row[1] for row in home.decisions()] == ["reference:reference:00000000", "reference:reference:00000002"]
+
+
 def test_under_dry_run_an_error_of_our_own_lets_the_turn_pass(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.policy(mode="dry_run")
     monkeypatch.setattr(guard, "read", lambda _: 1 / 0)

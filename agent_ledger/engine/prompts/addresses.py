@@ -40,15 +40,21 @@ def _is_remote(plain: str, local: str, end: int) -> bool:
     return local == "git" and plain[end : end + 1] in (":", "/")
 
 
-def host_finder(suffixes: Collection[str], names: Collection[str], private_addresses: bool) -> Finder:
-    """Finds hosts below `suffixes`, hosts called one of `names`, and, where asked, addresses of private networks."""
+def host_finder(
+    suffixes: Collection[str], names: Collection[str], private_addresses: bool, but: Collection[str] = ()
+) -> Finder:
+    """Finds hosts below `suffixes`, hosts called one of `names`, and, where asked, addresses of private networks.
+
+    A host whose name is one of `but` may be named.
+    """
+    allowed = frozenset(name.lower().strip(".") for name in but)
     ends = tuple("." + suffix.lower().strip(".") for suffix in suffixes)
     whole = tuple(name.lower().strip(".") for name in names)
 
     def find(text: Text, start: int, end: int) -> bool:
         low = text.lower
         return (
-            any(_ends_host(low, suffix, start, end) for suffix in ends)
+            any(_ends_host(low, suffix, start, end, allowed) for suffix in ends)
             or any(_stands_alone(low, name, start, end) for name in whole)
             or (private_addresses and _private(text.plain, start, end))
         )
@@ -70,11 +76,18 @@ def _goes_on(low: str, end: int) -> bool:
     return bool(after) and (after[0].isalnum() or after[0] in "-_" or (after[0] == "." and after[1:].isalnum()))
 
 
-def _ends_host(low: str, suffix: str, start: int, end: int) -> bool:
-    return any(
-        low[place - 1 : place].isalnum() and not _goes_on(low, place + len(suffix))
-        for place in _places(low, suffix, start, end)
-    )
+_LABELS = re.compile(r"[a-z0-9_\-.]{1,200}\Z")
+
+
+def _ends_host(low: str, suffix: str, start: int, end: int, allowed: frozenset[str]) -> bool:
+    for place in _places(low, suffix, start, end):
+        after = place + len(suffix)
+        if not low[place - 1 : place].isalnum() or _goes_on(low, after):
+            continue
+        labels = _LABELS.search(low, max(0, place - 200), place)
+        if labels is None or (labels[0] + suffix).strip(".") not in allowed:
+            return True
+    return False
 
 
 def _stands_alone(low: str, name: str, start: int, end: int) -> bool:

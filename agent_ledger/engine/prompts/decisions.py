@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 
@@ -9,6 +10,8 @@ from ..keeper import Keeper
 from ..records import utc_text
 from ..store import Store
 from .guard import Refusal
+
+log = logging.getLogger(__name__)
 
 MOST_WAITING = 1_000
 """Decisions that wait in memory while the ledger cannot be written; they are written with the next one."""
@@ -25,11 +28,14 @@ class Decisions:
         self._waiting: deque[tuple[str, ...]] = deque(maxlen=MOST_WAITING)
 
     def keep(self, refusal: Refusal, *, session_id: str, turn_id: str) -> None:
-        """Write one decision, and those that had to wait. Never waits longer than any hook may."""
+        """Write one decision, and those that had to wait. Never raises, never waits longer than any hook may."""
         self._waiting.append(
             (utc_text(self._clock()), session_id, turn_id, refusal.rule, refusal.mode, refusal.outcome)
         )
-        self.write()
+        try:
+            self.write()
+        except Exception as error:  # What cannot be recorded is refused all the same.
+            log.warning("agent-ledger: a decision of the prompt policy was not recorded (%s)", type(error).__name__)
 
     @property
     def waiting(self) -> int:
@@ -45,5 +51,9 @@ class Decisions:
                 store.connection.executemany(_INSERT, rows)
             return True
 
-        if rows and not self._keeper.ask(work):
-            self._waiting.extendleft(reversed(rows))
+        written = not rows
+        try:
+            written = written or bool(self._keeper.ask(work))
+        finally:
+            if not written:
+                self._waiting.extendleft(reversed(rows))

@@ -217,7 +217,7 @@ def _hosts(entry: Mapping[str, Any]) -> Finder:
     for one in [*suffixes, *names]:
         if not re.fullmatch(r"[A-Za-z0-9._\-]{2,253}", one) or not one.strip("."):
             raise _MistakeError(f"{clip(repr(one), 60)} is no host name")
-    return host_finder(suffixes, names, private)
+    return host_finder(suffixes, names, private, _texts(entry, "except"))
 
 
 def _limit(entry: Mapping[str, Any]) -> Gate:
@@ -264,7 +264,7 @@ KINDS: dict[str, tuple[frozenset[str], Callable[[Mapping[str, Any]], Finder | Ga
     "card-number": (frozenset(), lambda _: find_card),
     "iban": (frozenset(), lambda _: find_iban),
     "email": (frozenset({"except"}), lambda entry: mail_finder(_texts(entry, "except"))),
-    "internal-host": (frozenset({"suffixes", "names", "private_addresses"}), _hosts),
+    "internal-host": (frozenset({"suffixes", "names", "private_addresses", "except"}), _hosts),
     "credential": (frozenset(), lambda _: find_credential),
     "injection": (frozenset(), lambda _: find_override),
     "invisible-text": (frozenset(), lambda _: find_hidden),
