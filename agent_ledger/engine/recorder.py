@@ -108,7 +108,7 @@ class Recorder:
         """Keep a PENDING row before the tool runs; one that says so for a call that the policy refuses."""
         values = _mapping(args)
         if not changes_state(tool_name, values):
-            self._settle_verdict(verdict, None, (session_id, turn_id, tool_call_id), tool_name)
+            self._settle_verdict(verdict, None, (session_id, turn_id, tool_call_id), self._shown(tool_name))
             return
         tool_name = self._shown(tool_name)
         now, mono = self._clock(), self._mono()
