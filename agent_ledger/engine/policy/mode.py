@@ -11,7 +11,10 @@ MODES = (OFF, DRY_RUN, ENFORCE)
 INVALID = "invalid"
 
 LONGEST = 256
-"""Characters that are read; a mode is one word."""
+"""Bytes that are read; a mode is one word."""
+
+_CAREFULLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+"""Without waiting for the other end of a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +26,18 @@ class Mode:
     raw: str
 
 
+def _start(path: Path) -> bytes:
+    descriptor = os.open(path, _CAREFULLY)
+    try:
+        return os.read(descriptor, LONGEST)
+    finally:
+        os.close(descriptor)
+
+
 def mode_of(path: Path) -> Mode:
     """The mode in this file; `off` where there is none. Never raises: what cannot be read is invalid."""
     try:
-        with open(
-            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), encoding="utf-8", errors="replace"
-        ) as file:
-            raw = file.read(LONGEST)
+        raw = _start(path).decode("utf-8", "replace")
     except FileNotFoundError:
         return Mode(OFF, True, "")
     except (OSError, ValueError) as error:
