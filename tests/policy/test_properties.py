@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,16 @@ DANGEROUS = st.sampled_from(
         ("cat", "/home/ada/.ssh/id_ed25519"),
     ]
 )
-WRAPPERS = [
+
+
+def ticked(command: str) -> str:
+    """As it must be written between backquotes."""
+    return command.replace("\\", "\\\\").replace("`", "\\`")
+
+
+Wrapper = Callable[[str], str]
+
+PREFIXES: list[Wrapper] = [
     lambda c: f"sudo {c}",
     lambda c: f"sudo -u root -n {c}",
     lambda c: f"env -i A=1 {c}",
@@ -36,6 +46,8 @@ WRAPPERS = [
     lambda c: f"exec {c}",
     lambda c: f"busybox {c}",
     lambda c: f"sh -c {shlex.quote(c)}",
+]
+WRAPPERS: list[Wrapper] = [
     lambda c: f"bash -lc {shlex.quote(c)}",
     lambda c: f"eval {shlex.quote(c)}",
     lambda c: f"ssh host {shlex.quote(c)}",
@@ -43,22 +55,23 @@ WRAPPERS = [
     lambda c: f"kubectl exec pod -- sh -c {shlex.quote(c)}",
     lambda c: f"echo {shlex.quote(c)} | sh",
     lambda c: f"bash <<< {shlex.quote(c)}",
-    lambda c: f"bash <<'EOF'\n{c}\nEOF",
+    lambda c: f"bash <<'EOF'\n{c}\nEOF\n",
     lambda c: f"({c})",
     lambda c: f"{{ {c}; }}",
     lambda c: f"true && {c}",
     lambda c: f"if true; then {c}; fi",
     lambda c: f"for i in 1 2; do {c}; done",
     lambda c: f"f() {{ {c}; }}; f",
-    lambda c: f"X=$({c})",
-    lambda c: f"echo `{c}`",
+    lambda c: f"X=$( {c} )",
+    lambda c: f"echo $(( $( {c} ) + 1 ))",
+    lambda c: f"echo `{ticked(c)}`",
     lambda c: f"cat <({c})",
     lambda c: f"trap {shlex.quote(c)} EXIT",
     lambda c: f"xargs -I% sh -c {shlex.quote(c)} < names",
-    lambda c: f"C={shlex.quote(c)}; $C",
+    lambda c: f'C={shlex.quote(c)}; eval "$C"',
     lambda c: f"python3 -c {shlex.quote(f'import os; os.system({json.dumps(c)})')}",
 ]
-DATA = [
+DATA: list[Wrapper] = [
     lambda c: f"echo {shlex.quote(c)}",
     lambda c: f"printf '%s\\n' {shlex.quote(c)} > notes.txt",
     lambda c: f"git commit -m {shlex.quote('never run ' + c)}",
@@ -76,19 +89,21 @@ def severe(command: str) -> bool:
     return any(act.severity in ("HIGH", "CRITICAL") for act in acts("terminal", {"command": command}))
 
 
-@given(DANGEROUS, st.lists(st.integers(0, len(WRAPPERS) - 1), max_size=3))
+@given(DANGEROUS, st.lists(st.sampled_from(PREFIXES), max_size=2), st.lists(st.sampled_from(WRAPPERS), max_size=3))
 @settings(max_examples=300, deadline=None)
-def test_wrapped_in_anything_it_stays_dangerous(words: tuple[str, ...], wrappers: list[int]) -> None:
+def test_wrapped_in_anything_it_stays_dangerous(
+    words: tuple[str, ...], prefixes: list[Wrapper], wrappers: list[Wrapper]
+) -> None:
     command = shlex.join(words)
-    for number in wrappers:
-        command = WRAPPERS[number](command)
+    for wrap in (*prefixes, *wrappers):
+        command = wrap(command)
     assert severe(command), command
 
 
-@given(DANGEROUS, st.integers(0, len(DATA) - 1))
+@given(DANGEROUS, st.sampled_from(DATA))
 @settings(max_examples=150, deadline=None)
-def test_as_data_it_is_quiet(words: tuple[str, ...], number: int) -> None:
-    command = DATA[number](shlex.join(words))
+def test_as_data_it_is_quiet(words: tuple[str, ...], wrap: Wrapper) -> None:
+    command = wrap(shlex.join(words))
     assert not severe(command), command
 
 

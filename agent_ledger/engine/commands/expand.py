@@ -115,6 +115,8 @@ def value_of(part: Part, variables: Variables, substitute: Substitute) -> str:
     if part.kind in ("command", "process"):
         return substitute(part.body or [], part.text if part.kind == "process" else "")[:LONGEST]
     if part.kind == "arithmetic":
+        if "$(" in part.text or "`" in part.text:  # Its number does not matter; what runs to compute it does.
+            text_of(parse_text(part.text), variables, substitute)
         return "1"
     if part.kind == "text":
         return part.text

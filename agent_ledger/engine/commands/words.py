@@ -119,9 +119,8 @@ class WordReader:
             self.at += 2
             return self.quoted('"')
         if text.startswith("$((", self.at):
-            end = text.find("))", self.at)
-            end = len(text) if end < 0 else end + 2
-            found = Part("arithmetic", text[self.at : end], quoted)
+            end = self._closing(self.at + 1)
+            found = Part("arithmetic", text[self.at + 3 : max(self.at + 3, end - 2)], quoted)
             self.at = end
             return [found]
         if following == "(":
@@ -135,6 +134,16 @@ class WordReader:
             return [Part("variable", match[0], quoted)]
         self.at += 1
         return [Part("text", "$", quoted)]
+
+    def _closing(self, at: int) -> int:
+        """Behind the parenthesis that closes the one at `at`; the end of the text where none does."""
+        level = 0
+        while at < len(self.text):
+            level += {"(": 1, ")": -1}.get(self.text[at], 0)
+            at += 1
+            if not level:
+                break
+        return at
 
     def braced(self, *, quoted: bool) -> Part:
         text, end, level = self.text, self.at + 2, 1
