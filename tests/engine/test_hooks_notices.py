@@ -13,6 +13,13 @@ from .homes import Home
 COMPACTED = {"role": "user", "content": "[CONTEXT COMPACTION — REFERENCE ONLY] …", "_compressed_summary": True}
 
 
+@pytest.fixture(autouse=True)
+def opened(home: Home) -> None:
+    """The ledger is open before the first call: on a busy machine that call would be spooled, and a turn that comes
+    before it is merged has no notice yet."""
+    home.merged()
+
+
 def lose(home: Home, call: str = "c1", **more: Any) -> None:
     """A call that is never settled, long ago."""
     home.pre(args={"path": f"/{call}"}, call=call, **more)
