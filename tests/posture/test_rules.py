@@ -91,7 +91,7 @@ def test_single_commands_are_filed_under_their_ids(text: str, rule: str, asi: st
     "text",
     [
         f"{DELETE} build", f"{DELETE} node_modules dist", "git push origin main", "chmod 644 notes.md",
-        "nc -zv db.example 5432",
+        "nc -zv db.example 5432", "sudo apt-get update",
         "curl -s https://api.example/v1 | jq .name", "cat .env.example", "tail -n 50 app.log", "crontab -l",
         "sqlite3 app.db 'DELETE FROM sessions WHERE expired < 5'", f"grep -rn '{DELETE}' docs",
     ],
@@ -181,6 +181,12 @@ def test_downloaded_and_run() -> None:
 )
 def test_not_written_then_run(rows: list[Any]) -> None:
     assert "write-then-run" not in rules(rows)
+
+
+@pytest.mark.parametrize("text", ["./run.sh", ". ./run.sh", ". run.sh", "timeout 5 ./run.sh", "ls && command ./run.sh"])
+def test_ways_to_run_it(text: str) -> None:
+    rows = [row(1, "write_file", {"path": "run.sh", "content": "ls"}), command(2, text)]
+    assert rules(rows) == ["write-then-run"]
 
 
 def test_once_for_each_time_it_was_written() -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..commands import Act, Examined, examine
+from ..severity import LOW
 from .finding import Finding, finding
 from .rows import Row, arguments
 
@@ -31,8 +32,8 @@ ASI_OF: Mapping[str, str] = {
 }
 """Kinds of acts that are no tool misuse (ASI02), which every other kind is."""
 
-_NO_SIGN = frozenset({"cut"})
-"""Kinds that say something of the record, and nothing of the call."""
+_NO_SIGN = frozenset({("cut", LOW), ("privilege", LOW)})
+"""What is no finding by itself: that a record was cut, and a command that only runs as another user."""
 
 Looked = tuple[Mapping[str, Any], Examined]
 
@@ -49,5 +50,5 @@ def findings(row: Row, acts: tuple[Act, ...]) -> list[Finding]:
     return [
         finding(act.kind, ASI_OF.get(act.kind, "ASI02"), act.severity, row, act.text)
         for act in acts
-        if act.kind not in _NO_SIGN
+        if (act.kind, act.severity) not in _NO_SIGN
     ]

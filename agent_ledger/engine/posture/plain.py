@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 
+from ..commands.builtins import SPECIAL
+from ..commands.interpreters import LANGUAGES
+from ..commands.outputs import DOWNLOADERS
+from ..commands.shell import SHELLS
 from ..commands.signatures import BY_NAME
+from ..commands.wrappers import WRAPPERS
 
 ALWAYS = frozenset(
     {
@@ -35,7 +40,7 @@ _HEADS = """
     tar unzip cpio rename setfacl chattr watchexec make_filesystem begin do then else if while until for case function
     coproc select repeat not and or tee cat type runas wsl logrotate rsyslogd update_rc_d
 """
-_ORDINARY = frozenset({"cp", "mv", "ln", "mkdir", "sed", "cat"})
+_ORDINARY = frozenset({"cd", "pushd", "cp", "mv", "ln", "mkdir", "sed", "cat"})
 """Known to `commands`, and judged by the places that they touch alone."""
 
 _PLACES = """
@@ -75,8 +80,11 @@ def _table() -> dict[str, str]:
 _TABLE = str.maketrans(_table())
 _WORDS = str.maketrans("-./=", "    ")
 
-HEADS = frozenset(_HEADS.split()) | frozenset(name.lower().rpartition("/")[2] for name in BY_NAME) - _ORDINARY
-"""A command that begins with one of these is looked at: whatever `commands` knows by name, and what runs others."""
+KNOWN = frozenset({*BY_NAME, *WRAPPERS, *SPECIAL, *LANGUAGES, *SHELLS, *DOWNLOADERS}) - _ORDINARY
+"""What `commands` knows by name, and what runs others."""
+
+HEADS = frozenset(_HEADS.split()) | frozenset(name.lower().rpartition("/")[2] for name in KNOWN)
+"""A command that begins with one of these is looked at."""
 
 _READING = {
     "git": frozenset({"status", "diff", "log", "show", "add", "commit", "fetch", "pull", "blame", "ls-files"}),
@@ -90,14 +98,14 @@ _READING = {
 _NAMES = frozenset({"command", "timeout", "script", "watch", "time", "type", "repeat", "format"})
 """Names of arguments. As a command without arguments each of them does nothing."""
 
-_FIRST = frozenset(head.translate(_WORDS).split()[0] for head in HEADS) - {"command", "timeout"}
+_FIRST = frozenset((head.translate(_WORDS).split() or [head])[0] for head in HEADS) - {"command", "timeout"}
 """The first words of all heads: where none of them stands anywhere, nobody needs to know where commands begin.
 
 The two left out only run other commands, and are names of arguments in nearly every call.
 """
 
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
-_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*\.{0,2}/')
+_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*(?:command\s+|timeout\s+\S+\s+)?(?:\.{0,2}/|\.\s)')
 
 
 def is_plain(args_text: str) -> bool:
@@ -134,5 +142,5 @@ def plain_file(args_text: str) -> str | None:
 
 
 def runs_a_path(args_text: str) -> bool:
-    """Does a command begin with a path, and not with the name of a program?"""
+    """Does a command begin with a path (or a dot, which reads a file), and not with the name of a program?"""
     return _STARTS_WITH_PATH.search(args_text) is not None
