@@ -55,7 +55,7 @@ WRAPPERS: list[Wrapper] = [
     lambda c: f"kubectl exec pod -- sh -c {shlex.quote(c)}",
     lambda c: f"echo {shlex.quote(c)} | sh",
     lambda c: f"bash <<< {shlex.quote(c)}",
-    lambda c: f"bash <<'EOF'\n{c}\nEOF\n",
+    lambda c: f"bash <<'E{len(c)}'\n{c}\nE{len(c)}\n",
     lambda c: f"({c})",
     lambda c: f"{{ {c}; }}",
     lambda c: f"true && {c}",

@@ -66,7 +66,7 @@ def _set(shell: Shell, run: Run, words: list[str]) -> Stream:
 def _trap(shell: Shell, run: Run, words: list[str]) -> Stream:
     rest = [word for word in run.arguments if word != "--"]
     if len(rest) > 1 and not rest[0].startswith("-"):
-        shell.script(rest[0])
+        shell.at_exit.append(rest[0])
     return SILENT
 
 

@@ -96,6 +96,7 @@ def _read(tool_name: str, args: Mapping[str, Any]) -> Shell:
             if len(text) > LONGEST_READ:
                 shell.note("unreadable", "MEDIUM", "is longer than what is looked at", "", "")
             shell.script(text[:LONGEST_READ])
+            shell.finish()
         if tool_name == "execute_code":
             for text in _texts(args, _CODE):
                 shell.code("python", text, ["execute_code"])
@@ -152,6 +153,7 @@ def script_acts(path: str, content: str) -> tuple[Act, ...]:
         language = script_language(path, content) or "sh"
         if language == "sh":
             shell.script(content[:LONGEST_READ])
+            shell.finish()
         else:
             shell.code(language, content[:LONGEST_READ], [clip(path, 80)])
     except (UnreadableError, RecursionError) as error:

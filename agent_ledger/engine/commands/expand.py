@@ -89,7 +89,7 @@ def _split(word: Word, variables: Variables, substitute: Substitute) -> list[str
         if (part.quoted and part.text != "@") or value.startswith("$"):
             current = (current or "") + value
             continue
-        pieces = value.split()
+        pieces = _pieces(value, variables.get("IFS", ""))
         if not pieces:
             if value and current is not None:
                 done.append(current)
@@ -108,6 +108,13 @@ def _split(word: Word, variables: Variables, substitute: Substitute) -> list[str
     if current is not None:
         done.append(current)
     return done[: 4 * MOST_WORDS]
+
+
+def _pieces(value: str, separators: str) -> list[str]:
+    """A value cut at `IFS`: blanks unless the command set other characters."""
+    for char in separators.strip()[:8]:
+        value = value.replace(char, " ")
+    return value.split()
 
 
 def value_of(part: Part, variables: Variables, substitute: Substitute) -> str:

@@ -178,7 +178,10 @@ def copy(run: Run) -> Iterator[Found]:
     """`cp` over a disk or a system file."""
     _, words = split_options(run.arguments)
     if len(words) > 1:
-        yield from written(run.path(words[-1]), "overwrites")
+        target = words[-1]
+        if run.name == "scp" and ":" in target:
+            target = target.partition(":")[2]
+        yield from written(run.path(target), "overwrites")
 
 
 def sync(run: Run) -> Iterator[Found]:
@@ -200,5 +203,5 @@ SIGNATURES = {
     "rm": rm, "grm": rm, "find": find, "shred": shred, "srm": shred, "wipe": shred, "gshred": shred, "dd": dd,
     "gdd": dd, "dcfldd": dd, "wipefs": make_filesystem, "mkswap": make_filesystem, "sfdisk": make_filesystem,
     "parted": make_filesystem, "sgdisk": make_filesystem, "fdisk": make_filesystem, "blkdiscard": make_filesystem,
-    "truncate": truncate, "mv": move, "cp": copy, "install": copy, "rsync": sync,
+    "truncate": truncate, "mv": move, "cp": copy, "scp": copy, "install": copy, "rsync": sync,
 }  # fmt: skip

@@ -36,8 +36,9 @@ _DESTROY = re.compile(
     r"(?:batch[-_])?(?:delete|destroy|purge|terminate|wipe|erase|drop|nuke|obliterate|destroy_?all|remove|rm|rb|del|rmdirs?"
     r"|deregister|unregister|unsubscribe|deprovision|decommission|teardown|uninstall|empty|flush|undeploy|forget|expunge"
     r"|unregistervm|undefine|schedule[-_](?:key|secret)[-_]deletion|clear|force[-_]reset|hard[-_]delete"
-    r"|rimraf|revoke|disable|reset|prune|destroy-[\w-]+)(?:[-_:][\w-]+)*"
+    r"|rimraf|unlist|revoke|disable|reset|prune|destroy-[\w-]+)(?:[-_:][\w-]+)*"
 )
+_DESTROYING_OPTION = re.compile(r"--(?:delete|remove|purge|destroy)(?:-all|-excluded|-before|-after)?")
 _MILD = re.compile(r"(?:reset|clear)(?![-_])")
 """Verbs that set something back in most tools, and lose data only in those named beside them."""
 _RESET_LOSES = names("rabbitmqctl algolia supabase heroku nats")
@@ -64,6 +65,8 @@ def service(run: Run) -> Iterator[Found]:
             yield _severity(name, nouns, word, arguments)
             return
         nouns.append(word)
+    if name not in ("qm", "pct") and any(_DESTROYING_OPTION.fullmatch(word) for word in arguments):
+        yield "cloud-delete", "HIGH", f"has {name} delete or remove by an option", " ".join(nouns)
 
 
 def leading(arguments: list[str], most: int = 5) -> list[str]:
@@ -171,7 +174,7 @@ def _docker(run: Run) -> Iterator[Found]:
     elif pair in (("swarm", "leave"), ("stack", "rm"), ("service", "rm"), ("secret", "rm"), ("machine", "rm")):
         yield "cloud-delete", "HIGH", "removes something that runs", " ".join(words)
     elif words[:1] in (["rm"], ["rmi"]) or pair in (("container", "rm"), ("image", "rm")) or pair[1:] == ("prune",):
-        severe = ((force or every) and words[:1] != ["rmi"]) or (pair[1:] == ("prune",) and flags & {"a", "--all"})
+        severe = ((force or every) and "rm" in words[:2]) or (pair[1:] == ("prune",) and flags & {"a", "--all"})
         yield "container-delete", "HIGH" if severe else "LOW", "removes containers or images", " ".join(words[1:])
 
 
@@ -284,7 +287,7 @@ _SPECIAL = {
     "zfs": _storage, "zpool": _storage, "btrfs": _storage,
 }  # fmt: skip
 _ONLY_SPECIAL = names(
-    "kubectl oc terraform tofu docker podman nerdctl docker-compose podman-compose rclone restic borg zfs zpool btrfs"
+    "kubectl oc terraform tofu docker podman nerdctl docker-compose podman-compose rclone zfs zpool btrfs"
 )
 
 SIGNATURES = {

@@ -16,7 +16,7 @@ from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown
 from .syntax import parse, parse_text
 from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
-MOST_STEPS = 1_200
+MOST_STEPS = 1_000
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
 
 MOST_SHOWN = 40
@@ -41,6 +41,8 @@ class Shell:
         self.acts: dict[tuple[str, str, str], Act] = {}
         self.executed: list[str] = []
         self.fetched: list[str] = []
+        self.at_exit: list[str] = []
+        """Texts that `trap` keeps for later: they see the variables as they are then."""
         self.commands: list[str] = []
         """Every plain command in its normal form, as far as they are kept."""
         self._steps = 0
@@ -69,6 +71,12 @@ class Shell:
             return self.walk(parse(text, self._depth), stdin)
         finally:
             self._depth -= 1
+
+    def finish(self) -> None:
+        """Follow what was kept for the end."""
+        while self.at_exit:
+            self.step()
+            self.script(self.at_exit.pop())
 
     def walk(self, pipelines: list[Pipeline], stdin: Stream = NOTHING) -> Stream:
         """Follow pipelines in order; what they print together."""

@@ -115,6 +115,8 @@ class _Reader(WordReader):
             while self.reserved() in ("!", "time"):
                 self.at += len(self.reserved())
                 self.blank()
+                if self.text.startswith("-p ", self.at):
+                    self.at += 3
             command = self.command()
             if command is not None:
                 commands.append(command)
