@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
 from agent_ledger.engine.records import utc_text
+from ledger_tui.commands.findings import FindingNews
 from ledger_tui.commands.happenings import Event, Happenings
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place
@@ -31,16 +32,16 @@ async def _follow(place: Place, report: Report) -> None:
     ledger = LedgerSource(place.paths, ledger=place.ledger if place.ledger_named else None, clock=place.clock)
     state = StateSource(place.paths, state=place.state if place.state_named else None, clock=place.clock)
     async with ledger, state, asyncio.TaskGroup() as tasks:
-        tasks.create_task(_calls(ledger, happenings, report))
+        tasks.create_task(_calls(ledger, happenings, FindingNews(place.clock), report))
         tasks.create_task(_sessions(state, place.clock, report))
         tasks.create_task(_time(happenings, report))
 
 
-async def _calls(source: LedgerSource, happenings: Happenings, report: Report) -> None:
+async def _calls(source: LedgerSource, happenings: Happenings, findings: FindingNews, report: Report) -> None:
     said = ""
     async with aclosing(source.changes()) as changes:
         async for change in changes:
-            for event in happenings.take(change):
+            for event in (*happenings.take(change), *findings.take(change)):
                 report(event)
             if change.health.text != said and change.health.state != "missing":
                 said = change.health.text

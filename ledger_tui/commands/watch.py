@@ -22,7 +22,7 @@ def watched(
 ) -> int:
     """One line for every change as it happens.
 
-    The changes: issued, settled, overdue, ghost, revived, session. Ends with Ctrl-C.
+    The changes: issued, settled, overdue, ghost, revived, finding, session. Ends with Ctrl-C.
     """
     place: Place = context.obj
     if place.ledger_exists():
@@ -47,6 +47,8 @@ def as_line(event: Mapping[str, Any]) -> str:
     head = f"{str(event['at'])[:19].replace('T', ' ')}  {event['kind']:<8}"
     if event["kind"] == "session":
         parts = [event["session_id"], event["source"], event["change"], event["end_reason"], event["title"]]
+    elif event["kind"] == "finding":
+        parts = [f"#{event['ledger_id']}", event["severity"], event["asi"], event["rule"], event["evidence"]]
     else:
         status = event["status"] if event["kind"] in ("settled", "revived") else ""
         args = fit(args_line(event["args"]), 80).rstrip()

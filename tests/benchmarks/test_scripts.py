@@ -20,6 +20,8 @@ def test_there_is_one_for_every_promise() -> None:
         "large_ledger",
         "live_latency",
         "locked",
+        "policy_matching",
+        "posture_rows",
         "prompt_messages",
         "tmux_line",
         "writers",
