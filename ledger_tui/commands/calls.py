@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.cells import cell_len
 
 from agent_ledger.engine.inert import inert
+from agent_ledger.engine.posture import spans
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES, known_status
 from ledger_tui.commands.errors import usage
@@ -24,27 +23,15 @@ DEFAULT_LIMIT = 200
 MOST_ROWS = 2**53
 """No ledger has more rows; a larger number means all of them, and would be too large for SQLite."""
 
-_SPAN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*(s|m|h|d|w)")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
 
 def since_seconds(text: str | None, now: float) -> float | None:
-    """`24h`, `90m`, `2d` ago, or a day or moment (UTC unless it says otherwise), as seconds since 1970.
-
-    Raises CommandError (2) for anything else.
-    """
+    """What stands after `--since` as seconds since 1970; see `spans`. Raises CommandError (2) for what is no time."""
     if text is None:
         return None
-    span = _SPAN.fullmatch(text.strip().lower())
-    if span:
-        return now - float(span[1]) * _UNITS[span[2]]
     try:
-        moment = datetime.fromisoformat(text.strip() if text.isascii() else "")
+        return spans.since_seconds(text, now)
     except ValueError as error:
-        raise usage(
-            f"--since {text!r} is no time: write a span such as 90m, 24h or 2d, or a day such as 2026-01-02."
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        raise usage(str(error)) from error
 
 
 def state_set(names: list[str] | None) -> frozenset[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-_SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|h|d|w)")
+_SPAN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*(s|m|h|d|w)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -18,7 +18,7 @@ def since_seconds(text: str, now: float) -> float:
     if span:
         return now - float(span[1]) * _UNITS[span[2]]
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip() if text.isascii() else "")
     except ValueError as error:
         raise ValueError(
             f"--since {text!r} is no time: write a span such as 90m, 24h or 2d, or a day such as 2026-01-02."
