@@ -9,10 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 DEPTH = 400
 """Longest chain that is walked; chains of about 180 are real."""
+
+REMEMBERED = 500
+"""Sessions whose conversation is remembered."""
+
+FRESH_S = 20.0
+"""How long the answer holds for a session that the store did not know yet."""
 
 _BUSY_S = 0.01
 _FORKS = ("_delegate_from", "_branched_from", "_reset_from")
@@ -73,3 +81,40 @@ def _is_fork(model_config: object, parent: str) -> bool:
         return False
     markers = [config[name] for name in _FORKS if config.get(name) is not None]
     return any(not isinstance(marker, str) or marker in ("", parent) or marker.startswith("__") for marker in markers)
+
+
+class Conversations:
+    """The conversations of a home's sessions, asked of the store once each."""
+
+    def __init__(self, state: Path, mono: Callable[[], float]) -> None:
+        self._state, self._mono = state, mono
+        self._known: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()
+
+    def of(self, session_id: str) -> tuple[str, ...]:
+        """The session and its ids before compactions, newest first."""
+        known = self._known.get(session_id)
+        now = self._mono()
+        if known is not None and known[1] > now:
+            return known[0]
+        chain, found = conversation(self._state, session_id)
+        if not found and known is not None:
+            return known[0]
+        self._remember(session_id, chain, float("inf") if found else now + FRESH_S)
+        return chain
+
+    def so_far(self, session_id: str, turn_id: str) -> tuple[str, ...]:
+        """The same from memory only. A turn that began under another id was rotated by compaction on its way."""
+        known = self._known.get(session_id)
+        if known is not None:
+            return known[0]
+        began_as = turn_id.partition(":")[0]
+        chain: tuple[str, ...] = (session_id,)
+        if began_as and began_as != session_id and began_as in self._known:
+            chain = (session_id, *self._known[began_as][0])
+            self._remember(session_id, chain, 0.0)
+        return chain
+
+    def _remember(self, session_id: str, chain: tuple[str, ...], fresh_until: float) -> None:
+        self._known[session_id] = (chain, fresh_until)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)

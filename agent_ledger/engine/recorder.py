@@ -14,7 +14,7 @@ from . import fingerprint
 from .events import Issue, Key, Settlement
 from .history import messages_of
 from .keeper import Keeper
-from .lineage import conversation
+from .lineage import Conversations
 from .outcome import Outcome, judge
 from .paths import Paths
 from .policy.gate import Gate, Verdict
@@ -27,7 +27,6 @@ from .settings import SettingsFile
 from .store import Store
 from .tools import changes_state, grace_seconds
 
-REMEMBERED_SESSIONS = 500
 REMEMBERED_RETURNS = 2_000
 
 _READ_ARGS = 2 * ARGS_LIMIT
@@ -46,7 +45,6 @@ _Nested = tuple[str, str, bytes | None]
 """A call from inside a script: task, tool, hash of the arguments. It has no id."""
 
 _SQUARE_S = 0.03
-_LINEAGE_FRESH_S = 20.0
 
 
 class Recorder:
@@ -71,7 +69,7 @@ class Recorder:
         self._decisions = Decisions(self.keeper, clock)
         self.gate = Gate(paths, self.keeper, clock=clock, mono=mono)
         self._key: bytes | None = None
-        self._chains: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()
+        self._conversations = Conversations(paths.state, mono)
         self._compacted: dict[str, str] = {}
         self._scripts: dict[str, Key] = {}
         self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
@@ -119,7 +117,7 @@ class Recorder:
             session_id, turn_id = parent[0], parent[1]
         stored, cut, redacted, args_hash, hashes = self._arguments(tool_name, values, settings.redact)
         self._count(tool_name, 0)
-        chain = self._conversation_so_far(session_id, turn_id)
+        chain = self._conversations.so_far(session_id, turn_id)
         if tool_name == "execute_code" and task_id:
             self._scripts[task_id] = (session_id, turn_id, tool_call_id)
         row = self.keeper.keep(
@@ -236,7 +234,7 @@ class Recorder:
     def pre_llm_call(self, *, session_id: str, turn_id: str, task_id: str, history: object) -> str:
         """The notice for this turn; empty when there is nothing to say."""
         messages = messages_of(history)
-        chain = self._conversation(session_id)
+        chain = self._conversations.of(session_id)
         self._settle_returned()
         now, mono = self._clock(), self._mono()
         settings = self._settings.get(mono)
@@ -271,7 +269,7 @@ class Recorder:
         """Square the accounts: merge what was spooled, learn which conversation this is."""
         self.keeper.square(_SQUARE_S)
         self.guard.announce()
-        self._conversation(session_id)
+        self._conversations.of(session_id)
 
     # -- arguments and outcomes ------------------------------------------------------------------------------------
 
@@ -386,37 +384,6 @@ class Recorder:
             del self._returned[key]
             if self.keeper.is_open(key):
                 self._settle(tool_name, {}, outcome, key, "", "", by="middleware")
-
-    # -- conversations ---------------------------------------------------------------------------------------------
-
-    def _conversation(self, session_id: str) -> tuple[str, ...]:
-        """The session and its ids before compactions, from the host's store."""
-        known = self._chains.get(session_id)
-        now = self._mono()
-        if known is not None and known[1] > now:
-            return known[0]
-        chain, found = conversation(self.paths.state, session_id)
-        if not found and known is not None:
-            return known[0]
-        self._remember(session_id, chain, float("inf") if found else now + _LINEAGE_FRESH_S)
-        return chain
-
-    def _conversation_so_far(self, session_id: str, turn_id: str) -> tuple[str, ...]:
-        """The same from memory only. A turn that began under another id was rotated by compaction on its way."""
-        known = self._chains.get(session_id)
-        if known is not None:
-            return known[0]
-        began_as = turn_id.partition(":")[0]
-        chain: tuple[str, ...] = (session_id,)
-        if began_as and began_as != session_id and began_as in self._chains:
-            chain = (session_id, *self._chains[began_as][0])
-            self._remember(session_id, chain, 0.0)
-        return chain
-
-    def _remember(self, session_id: str, chain: tuple[str, ...], fresh_until: float) -> None:
-        self._chains[session_id] = (chain, fresh_until)
-        if len(self._chains) > REMEMBERED_SESSIONS:
-            self._chains.popitem(last=False)
 
 
 def _mapping(args: Any) -> Mapping[str, Any]:
