@@ -51,7 +51,7 @@ def long_commands() -> dict[str, str]:
         "heredocs": "cat <<E\nx\nE\n",
         "functions": "f() { f | f; }; f; ",
         "nested loops": loops + "git push -f; find /x -exec rm -r {} + ; " * 10 + "done; " * 3,
-        "inline code": "python3 -c 'import os; os.system(\"ls $(ls)\")'; ",
+        "inline code": "python3 -c 'import json; print(json.dumps([1, 2]))'; ",
         "backticks": "`",
         "finds": "find . -name a -exec rm {} + ; ",
     }

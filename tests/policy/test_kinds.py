@@ -86,3 +86,9 @@ def test_prose_stays_quiet_and_the_same_text_fed_to_a_shell_does_not() -> None:
 def test_code_of_execute_code_is_read() -> None:
     code = "import shutil\nshutil.rmtree('/srv/data')\n"
     assert {act.kind for act in acts("execute_code", {"code": code})} == {"recursive-delete"}
+
+
+def test_statements_for_database_servers() -> None:
+    statement = " ".join(("DROP", "TABLE", "users"))
+    assert {act.kind for act in acts("mcp__db__query", {"sql": statement})} == {"database-drop"}
+    assert acts("mcp__web__search", {"query": f"how does {statement} work"}) == ()

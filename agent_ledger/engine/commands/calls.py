@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..inert import clip, inert
-from . import inline, places, signatures
+from . import databases, inline, places, signatures
 from .act import Act
 from .run import quote
 from .shell import Shell
@@ -21,6 +21,8 @@ LONGEST_KEPT = 16_384
 """Characters of a written file that are kept, should it be run later."""
 
 _COMMANDS = ("command", "cmd", "script", "shell_command", "commands")
+_STATEMENTS = ("sql", "query", "statement")
+_CHANGING = ("drop ", "truncate ", "delete ", "update ", "alter ", "with ", "begin")
 _CODE = ("code", "source", "python")
 _WRITERS = frozenset({"write_file", "patch", "edit_file", "create_file", "str_replace", "append_file"})
 _READERS = frozenset({"read_file", "search_files"})
@@ -97,6 +99,8 @@ def _read(tool_name: str, args: Mapping[str, Any]) -> Shell:
                 shell.note("unreadable", "MEDIUM", "is longer than what is looked at", "", "")
             shell.script(text[:LONGEST_READ])
             shell.finish()
+        if tool_name.startswith("mcp__"):
+            _statements(shell, args)
         if tool_name == "execute_code":
             for text in _texts(args, _CODE):
                 shell.code("python", text, ["execute_code"])
@@ -130,6 +134,14 @@ def _commands(tool_name: str, args: Mapping[str, Any]) -> Iterator[str]:
             yield " ".join(quote(word) for word in value)
     if tool_name in ("process", "process_manage") and isinstance(args.get("data"), str):
         yield args["data"]
+
+
+def _statements(shell: Shell, args: Mapping[str, Any]) -> None:
+    """Database servers take their statements as an argument; a text that begins like none is a question in words."""
+    for text in _texts(args, _STATEMENTS):
+        if text.lstrip()[:9].lower().startswith(_CHANGING):
+            for kind, severity, what, target in databases.statements(text):
+                shell.note(kind, severity, what, target, clip(" ".join(text.split()), 120))
 
 
 def _texts(args: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
