@@ -256,6 +256,7 @@ def test_five_errors_within_a_minute() -> None:
         failing(range(1, 9), gap=20.0),
         failing(range(1, 9), status="ERROR:cancelled"),
         failing(range(1, 9), status="PENDING"),
+        failing(range(1, 9), status="success"),  # By other software.
     ],
 )
 def test_no_error_burst(rows: list[Any]) -> None:

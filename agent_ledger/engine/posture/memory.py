@@ -24,7 +24,7 @@ MANY = 1000
 NOTHING: RawRow = (None,) * len(COLUMNS)
 
 OPEN, GOOD, FAILED, STOPPED = "open", "good", "failed", "stopped"
-"""How a call ended, as far as a rule cares: still open or lost, confirmed, failed, cancelled by the person."""
+"""How a call ended, as far as a rule cares: still open or lost, confirmed, failed, cancelled (or nobody knows)."""
 
 
 class Run:

@@ -360,7 +360,8 @@ def _outcome(status: object) -> str:
         return GOOD
     if status in (PENDING, GHOST_REPORTED):
         return OPEN
-    return STOPPED if status in _STOPPED else FAILED
+    failed = isinstance(status, str) and status.startswith(ERROR_PREFIX) and status not in _STOPPED
+    return FAILED if failed else STOPPED
 
 
 def _row(raw: RawRow, at: float | None) -> Row:
