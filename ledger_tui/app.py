@@ -21,12 +21,15 @@ from textual.signal import Signal
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
+from ledger_tui.sources.policy_files import PolicyFiles
+from ledger_tui.sources.refusals import RefusalSource
 from ledger_tui.sources.scored_rows import RowSource
 from ledger_tui.sources.state import StateChange, StateSource
 from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
+from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
@@ -40,7 +43,7 @@ class Entry:
     make: Callable[[Desk], Screen[None]]
 
 
-ENTRIES = (Entry("1", "Calls", CallsScreen), Entry("2", "Posture", PostureScreen))
+ENTRIES = (Entry("1", "Calls", CallsScreen), Entry("2", "Posture", PostureScreen), Entry("4", "Policy", PolicyScreen))
 """The screens, in the order of their keys. A new screen is one more line."""
 
 
@@ -87,11 +90,14 @@ class LedgerApp(App[None]):
         self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
         self.state_changed: Signal[StateChange] = Signal(self, "state")
         self.row_source = RowSource(self.ledger_source.path, clock=clock)
+        self.refusal_source = RefusalSource(self.ledger_source.path, clock=clock)
         self._latest: LedgerChange | None = None
         self._titles: dict[str, str] = {}
         self.desk = Desk(
             ledger=self.ledger_source,
             rows=self.row_source,
+            refusals=self.refusal_source,
+            policy_files=PolicyFiles(paths),
             ledger_changed=self.ledger_changed,
             state_changed=self.state_changed,
             clock=clock,
@@ -158,6 +164,7 @@ async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.ledger_source)
         await stack.enter_async_context(app.row_source)
+        await stack.enter_async_context(app.refusal_source)
         await stack.enter_async_context(app.state_source)
         yield app
 

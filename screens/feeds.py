@@ -13,6 +13,8 @@ from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals
+from ledger_tui.sources.policy_files import PolicyFiles
+from ledger_tui.sources.refusals import RefusalChange
 from ledger_tui.sources.state import StateChange
 
 
@@ -48,12 +50,21 @@ class RowFeed(Protocol):
     async def page(self, after_id: int) -> list[RawRow]: ...
 
 
+class RefusalFeed(Protocol):
+    """What the policies decided; `ledger_tui.sources.refusals.RefusalSource` is the one there is."""
+
+    def changes(self) -> AsyncIterator[RefusalChange]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What every screen is given: sources, signals of their changes, clocks, and where things lie."""
 
     ledger: LedgerFeed
     rows: RowFeed
+    refusals: RefusalFeed
+    """For one listener at a time."""
+    policy_files: PolicyFiles
     ledger_changed: Signal[LedgerChange]
     state_changed: Signal[StateChange]
     clock: Callable[[], float]

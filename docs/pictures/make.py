@@ -6,8 +6,13 @@ import re
 from pathlib import Path
 
 PICTURES = Path(__file__).resolve().parent
-SNAPSHOTS = PICTURES.parents[1] / "snapshots" / "test_looks"
-NAMES = {"calls.svg": "test_picture_of_calls.svg", "details.svg": "test_picture_of_details.svg"}
+SNAPSHOTS = PICTURES.parents[1] / "snapshots"
+NAMES = {
+    "calls.svg": "test_looks/test_picture_of_calls.svg",
+    "details.svg": "test_looks/test_picture_of_details.svg",
+    "posture.svg": "test_posture_looks/test_picture_of_posture.svg",
+    "policy.svg": "test_policy_looks/test_picture_of_policy.svg",
+}
 
 _WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.S)
 

@@ -1,0 +1,290 @@
+"""The Policy screen: modes, rules with how often they held, what was refused or noted, and a field to try a command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Static
+
+from agent_ledger.engine.policy.rules import ToolPolicy
+from ledger_tui.sources.ledger import LedgerChange
+from ledger_tui.sources.policy_files import example_policy
+from ledger_tui.sources.refusals import Refusal
+from widgets.key_hints import KeyHints
+from widgets.line_list import LineList
+from widgets.look import NO_SESSION, clock_text
+from widgets.policy_tables import RefusalTable, RuleTable
+from widgets.prompt_bar import PromptBar
+from widgets.top_line import TopLine
+
+from . import policy_words as words
+from .call_details import CallDetailsScreen
+from .calls_model import CallsModel
+from .calls_words import health_word
+from .commands import Command
+from .export import ExportError, default_name, export_shapes
+from .feeds import Desk
+from .policy_model import PolicyModel, tried
+
+LOOK_S = 1.0
+"""How often the policies' files are looked at; so does the plugin."""
+
+_OWN_ACTIONS = {"try", "pane", "clear", "export"}
+
+
+class PolicyScreen(Screen[None]):
+    """What is refused, what would be, and why."""
+
+    CSS_PATH = "policy.tcss"
+    TITLE = "Policy"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "try", "Try", id="policy.try", tooltip="Type a command: what do the rules say? Nothing runs"),
+        Binding("tab,right,l", "pane", "Pane", key_display="tab", id="policy.next", tooltip="Rules or decisions"),
+        Binding("shift+tab,left,h", "pane", "Back", show=False, id="policy.previous", tooltip="The same, backwards"),
+        Binding("x", "clear", "Clear", id="policy.clear", tooltip="Close what was tried; show every decision"),
+        Binding("e", "export", "Export", id="policy.export", tooltip="Write the decisions in view to a file"),
+    ]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self.model = PolicyModel()
+        # Knows no rows; details of a call need its judgement of writers and times.
+        self._calls = CallsModel(desk.clock, desk.mono)
+        self._command = ""
+        self._trial = ""
+        self._texts: dict[str, str] = {}
+        self._dirty = False
+
+    # Composition
+
+    def compose(self) -> ComposeResult:
+        yield TopLine(f"Policy {self._desk.label}".strip(), id="top")
+        yield Static("", id="notice", markup=False)
+        yield Static("", id="modes", markup=False)
+        with Container(id="body"):
+            yield RuleTable(self.model.rules, id="rules")
+            yield RefusalTable(self.model.view, self._time_of, id="decisions")
+        yield Static("", id="about", markup=False)
+        yield Static("", id="trial", markup=False)
+        yield PromptBar(id="prompt")
+        yield Static("", id="limits", markup=False)
+        yield KeyHints(id="keys")
+
+    def on_mount(self) -> None:
+        self._desk.ledger_changed.subscribe(self, self._ledger_changed)
+        latest = self._desk.latest()
+        if latest is not None:
+            self._calls.apply(replace(latest, calls=()))
+        self._rules.add_class("-shown")
+        self._rules.focus()
+        self.set_interval(LOOK_S, self._look)
+        self._look()
+        self._follow()
+
+    @property
+    def _rules(self) -> RuleTable:
+        return self.query_one(RuleTable)
+
+    @property
+    def _decisions(self) -> RefusalTable:
+        return self.query_one(RefusalTable)
+
+    # What happens outside
+
+    def _ledger_changed(self, change: LedgerChange) -> None:
+        self._calls.apply(replace(change, calls=()))
+        self._paint()
+
+    @work(group="policy-files", exclusive=True, exit_on_error=False)
+    async def _look(self) -> None:
+        """Read the files where they changed, away from the keys: a policy may hold many patterns."""
+        state = await asyncio.to_thread(self._desk.policy_files.look)
+        if state is not None:
+            self.model.files_changed(state)
+        self._paint()
+
+    @work(group="refusals", exclusive=True, exit_on_error=False)
+    async def _follow(self) -> None:
+        async for change in self._desk.refusals.changes():
+            self.model.decided(change)
+            self._paint()
+
+    # Painting: everything below draws only what differs
+
+    def on_resize(self) -> None:
+        # The classes for the new size are in place only after the next refresh.
+        self.call_after_refresh(self._paint)
+
+    def on_screen_resume(self) -> None:
+        if self._dirty:
+            self._paint()
+
+    def _paint(self) -> None:
+        if not self.is_current:
+            self._dirty = True
+            return
+        self._dirty = False
+        model = self.model
+        self._rules.rows_changed()
+        self._rules.say(count=str(len(model.rules) or ""), empty=words.rules_empty(model))
+        self._decisions.rows_changed()
+        self._decisions.say(count=words.decisions_count(model), empty=words.decisions_empty(model))
+        health = self._calls.health
+        if self._calls.loaded:
+            self.query_one(TopLine).show(words.totals(model), state=health.state, text=health_word(health), clock="")
+        else:
+            self.query_one(TopLine).show((), state="missing", text="reading", clock="")
+        self._say("notice", words.notice(model, health.text))
+        self._say("modes", words.mode_lines(model))
+        self.query_one("#modes").set_class(words.has_trouble(model), "-wrong")
+        self._say("trial", self._trial)
+        self._say("limits", words.SHORT_LIMITS if self.has_class("-short") else words.LIMITS_IN_SIGHT)
+        for name in ("notice", "trial"):
+            self.query_one(f"#{name}").set_class(bool(self._texts[name]), "-open")
+        self._paint_about()
+
+    def _paint_about(self) -> None:
+        model = self.model
+        rule, refusal = self._rules.cursor, self._decisions.cursor
+        text = ""
+        if self._decisions.has_class("-shown") and refusal < len(model.view):
+            one = model.view.at(refusal)
+            text = words.about_refusal(one, self._name_of(one.session_id))
+        elif self._rules.has_class("-shown") and rule < len(model.rules):
+            text = words.about_rule(model.rules.at(rule))
+        self._say("about", text)
+
+    def _say(self, name: str, text: str) -> None:
+        if self._texts.get(name) != text:
+            self._texts[name] = text
+            self.query_one(f"#{name}", Static).update(text)
+
+    def _time_of(self, one: Refusal) -> str:
+        return clock_text(one.at, self._desk.clock(), self._desk.zone)
+
+    def _name_of(self, session_id: str) -> str:
+        return self._desk.titles.get(session_id) or session_id or NO_SESSION
+
+    # Choosing
+
+    def _focus_pane(self, pane: LineList) -> None:
+        for one in (self._rules, self._decisions):
+            one.set_class(one is pane, "-shown")
+        pane.focus()
+        self._paint_about()
+
+    @on(LineList.Moved)
+    def _moved(self) -> None:
+        self._paint_about()
+
+    @on(LineList.Opened, "#rules")
+    def _rule_opened(self) -> None:
+        """The decisions of one rule."""
+        self.model.choose(self.model.rules.at(self._rules.cursor))
+        self._decisions.reset()
+        self._focus_pane(self._decisions)
+        self.refresh_bindings()
+        self._paint()
+
+    @on(LineList.Opened, "#decisions")
+    def _decision_opened(self) -> None:
+        index = self._decisions.cursor
+        ledger_id = self.model.view.at(index).ledger_id if index < len(self.model.view) else None
+        if ledger_id is not None:
+            self.app.push_screen(CallDetailsScreen(self._desk, self._calls, self._name_of, ledger_id))
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that would do nothing now are not offered; while somebody types, none of ours is."""
+        if self.is_mounted and self.query_one(PromptBar).is_open and action in _OWN_ACTIONS:
+            return False
+        return action != "clear" or bool(self._trial) or self.model.chosen is not None
+
+    def action_pane(self) -> None:
+        self._focus_pane(self._decisions if self._rules.has_class("-shown") else self._rules)
+
+    def action_clear(self) -> None:
+        self._trial = ""
+        if self.model.chosen is not None:
+            self.model.choose(None)
+            self._decisions.reset()
+        self.refresh_bindings()
+        self._paint()
+
+    def action_try(self) -> None:
+        self.query_one(PromptBar).ask(
+            "try", "Try", self._command, "A shell command. Nothing runs; the rules are asked."
+        )
+
+    def action_export(self) -> None:
+        name = default_name(self._desk.clock(), self._desk.zone, "policy")
+        self.query_one(PromptBar).ask("export", "Export to", name, "A new file, .csv or .json")
+
+    @on(PromptBar.Answered)
+    def _answered(self, event: PromptBar.Answered) -> None:
+        try:
+            if event.purpose == "try":
+                self.try_command(event.value)
+            elif event.value.strip():
+                number = export_shapes(event.value, self.model.shapes())
+                self.notify(f"{number} decisions were written to {event.value}", markup=False)
+        except ExportError as error:
+            event.bar.complain(str(error))
+            return
+        event.bar.close()
+        self._shown_pane.focus()
+
+    @on(PromptBar.Dismissed)
+    def _dismissed(self) -> None:
+        self._shown_pane.focus()
+
+    @property
+    def _shown_pane(self) -> LineList:
+        return self._rules if self._rules.has_class("-shown") else self._decisions
+
+    def try_command(self, command: str) -> None:
+        """Ask the rules about a command; the home's own, or the shipped ones where those cannot be used."""
+        self._command = command.strip()
+        policy = self.model.state.policy if self.model.state is not None else None
+        own = isinstance(policy, ToolPolicy)
+        rules = policy if isinstance(policy, ToolPolicy) else example_policy()
+        if not self._command:
+            self._trial = ""
+        elif isinstance(rules, ToolPolicy):
+            self._trial = words.trial_text(self._command, tried(self._command, rules, example=not own))
+        else:
+            self._trial = f"✗ {rules}"
+        self.refresh_bindings()
+        self._paint()
+
+    # Help and command palette
+
+    def help_notes(self) -> Iterable[str]:
+        """What a policy cannot see, whole."""
+        return words.help_notes()
+
+    def commands(self) -> Iterable[Command]:
+        """What the palette offers here."""
+        yield Command("Try a command…", "What do the rules say? Nothing runs", self.action_try)
+        yield Command("Show every decision", "Close what was tried, drop the rule", self.action_clear)
+        yield Command("Export the decisions in view…", "To a CSV or JSON file", self.action_export)
+        for rule in self.model.rules.rows:
+            yield Command(f"Rule: {rule.name}", f"Held {rule.hits} times", partial(self._jump, rule.of, rule.name))
+
+    def _jump(self, of: str, name: str) -> None:
+        self._rules.select((of, name))
+        self._rule_opened()
