@@ -78,8 +78,9 @@ def host_seconds(python: str, commands: list[str]) -> tuple[float, float]:
     return median, total
 
 
-def measure_sets(policy: ToolPolicy, folder: Path, *, show: bool) -> tuple[list[float], list[str]]:
-    """Print each set's figures; (seconds for every call, every command)."""
+def measure_sets(policy: ToolPolicy, folder: Path) -> tuple[list[dict[str, Any]], list[float], list[str]]:
+    """Figures for each set with what was not judged as wanted; seconds for every call; every command."""
+    sets: list[dict[str, Any]] = []
     everything: list[float] = []
     commands: list[str] = []
     for path in sorted(folder.glob("*.jsonl")):
@@ -87,12 +88,50 @@ def measure_sets(policy: ToolPolicy, folder: Path, *, show: bool) -> tuple[list[
         blocked, took = judged(policy, rows)
         everything += took
         commands += [row["args"]["command"] for row in rows if "command" in row["args"]]
-        counts = f"{sum(blocked):>5} of {len(rows):>5} blocked"
-        print(f"{path.stem:<24} {counts}  median {statistics.median(took) * 1e3:.3f} ms")
-        for row, block in zip(rows, blocked, strict=True):
-            if show and block != (row["want"] == "block"):
-                print("    " + json.dumps(row["args"].get("command", row["args"])))
-    return everything, commands
+        other = [
+            row["args"].get("command", row["args"])
+            for row, block in zip(rows, blocked, strict=True)
+            if block != (row["want"] == "block")
+        ]
+        median = statistics.median(took) * 1e3
+        sets.append({"set": path.stem, "rows": len(rows), "blocked": sum(blocked), "median_ms": median, "other": other})
+    return sets, everything, commands
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Everything that is printed."""
+    policy = load(EXAMPLE)
+    if isinstance(policy, PolicyError):
+        raise SystemExit(str(policy))
+    sets, everything, commands = measure_sets(policy, options.cases)
+    if not everything:
+        raise SystemExit(f"There are no cases in {options.cases}.")
+    slow = {
+        name: min(judged(policy, [{"tool": "terminal", "args": {"command": text}}])[1][0] for _ in range(3)) * 1e3
+        for name, text in long_commands().items()
+    }
+    found: dict[str, Any] = {"sets": sets, "median_ms": statistics.median(everything) * 1e3, "long_ms": slow}
+    found["slowest_ms"] = max(everything) * 1e3
+    if options.host_python:
+        median, total = host_seconds(options.host_python, commands)
+        times = median / statistics.median(everything)
+        found["host"] = {"median_ms": median * 1e3, "times": times, "in_total": total / sum(everything)}
+    return found
+
+
+def show(found: dict[str, Any], *, others: bool) -> None:
+    """The figures for a person."""
+    for one in found["sets"]:
+        print(f"{one['set']:<24} {one['blocked']:>5} of {one['rows']:>5} blocked  median {one['median_ms']:.3f} ms")
+        for command in one["other"] if others else []:
+            print("    " + json.dumps(command))
+    print(f"median over all {found['median_ms']:.3f} ms, slowest {found['slowest_ms']:.1f} ms")
+    for name, took in found["long_ms"].items():
+        print(f"4,000 characters of {name:<14} {took:.2f} ms")
+    if "host" in found:
+        host = found["host"]
+        print(f"the host: median {host['median_ms']:.3f} ms, {host['times']:.1f} times as long;", end=" ")
+        print(f"in total {host['in_total']:.1f} times")
 
 
 def main() -> int:
@@ -100,22 +139,13 @@ def main() -> int:
     parser.add_argument("--cases", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--host-python", metavar="PYTHON")
     parser.add_argument("--show", action="store_true", help="print what is not judged as wanted")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()
-    policy = load(EXAMPLE)
-    if isinstance(policy, PolicyError):
-        raise SystemExit(str(policy))
-    everything, commands = measure_sets(policy, options.cases, show=options.show)
-    if not everything:
-        raise SystemExit(f"There are no cases in {options.cases}.")
-    ours = statistics.median(everything)
-    print(f"median over all {ours * 1e3:.3f} ms, slowest {max(everything) * 1e3:.1f} ms")
-    for name, command in long_commands().items():
-        best = min(judged(policy, [{"tool": "terminal", "args": {"command": command}}])[1][0] for _ in range(3))
-        print(f"4,000 characters of {name:<14} {best * 1e3:.2f} ms")
-    if options.host_python:
-        median, total = host_seconds(options.host_python, commands)
-        times, in_total = median / ours, total / sum(everything)
-        print(f"the host: median {median * 1e3:.3f} ms, {times:.1f} times as long; in total {in_total:.1f} times")
+    found = measure(options)
+    if options.json:
+        print(json.dumps(found))
+    else:
+        show(found, others=options.show)
     return 0
 
 
