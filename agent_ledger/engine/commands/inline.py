@@ -20,6 +20,7 @@ _TREE_CALL = re.compile(
     r"\b(?:rmtree|rm_rf|rm_r|remove_entry(?:_secure)?|remove_tree|rmSync|rmdirSync|rimraf(?:\.sync)?|removeSync|emptyDirSync|Remove-Item|RemoveAll|removedirs)"
     r"\b!?\s*\(?\s*([^;\n]{0,300})"
 )
+_BRACED_TEXT = re.compile(r"\b[qQ]q?\{([^{}'\n]{0,2000})\}")
 _NODE_RM = re.compile(r"\b(?:fs\w*|promises)\.rm\s*\(\s*([^;\n]{0,300}recursive[^;\n]{0,80})")
 _OPEN = re.compile(
     r"\b(?:open|read_text|readFile|readFileSync|File\.read|File\.open|file_get_contents|Path|readlines|slurp)\s*\(?\s*"
@@ -35,6 +36,8 @@ _REMOTE_EVAL = re.compile(
 def judge(language: str, code: str) -> Iterator[Found]:
     """What `code` does. A find of the kind "shell" carries in its target a text that the code gives to a shell."""
     code = code[:65_536]
+    if language in ("perl", "ruby"):
+        code = _BRACED_TEXT.sub(r"'\1'", code)
     yield from _shell_outs(language, code)
     for pattern in (_TREE_CALL, _NODE_RM):
         for match in pattern.finditer(code):

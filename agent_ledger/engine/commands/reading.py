@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from . import places
@@ -9,9 +10,9 @@ from .names import names
 from .run import Found, Run
 
 _READERS = names(
-    """cat head tail less more bat batcat tac nl od xxd hexdump strings base64 base32 cut awk gawk sed grep egrep
-    fgrep rg ag sort uniq wc cp mv scp rsync tar zip gzip 7z curl wget nc ncat socat dd tee vim vi nano view
-    emacs jq yq python python3 perl ruby paste diff cmp column fold rev pr fmt openssl gpg sqlite3 install ln
+    """cat pv head tail less more bat batcat tac nl od xxd hexdump strings base64 base32 cut awk gawk sed grep egrep
+    fgrep rg ag sort uniq wc cp mv scp rsync tar zip gzip 7z curl wget nc ncat socat dd tee view
+    jq yq python python3 perl ruby paste diff cmp column fold rev pr fmt openssl gpg sqlite3 install ln
     rclone xargs mail sendmail mutt ftp sftp tftp http https pbcopy xclip wl-copy clip.exe
     source ."""
 )
@@ -24,6 +25,18 @@ _KEYS_IN_USE = {
     **dict.fromkeys(("scp", "sftp", "rsync"), names("-i -F -e -o")),
 }
 """Options by which a key is used for what it is made for."""
+
+
+def keyrings(run: Run) -> Iterator[Found]:
+    """Keys and passwords that their own keeper hands out."""
+    for word in run.arguments:
+        if word.startswith("--export-secret") or re.fullmatch(
+            r"find-(?:generic|internet)-password|dump-keychain", word
+        ):
+            yield "credential-read", "HIGH", "has keys or passwords handed out", word
+
+
+SIGNATURES = dict.fromkeys(("gpg", "gpg2", "security"), keyrings)
 
 
 def secrets(run: Run) -> Iterator[Found]:
@@ -58,6 +71,8 @@ def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
         and place > 0
         and not sends
     ):
+        return
+    if word.startswith(("--exclude", "--ignore")):
         return
     if word.startswith(("http://", "https://", "git@", "ssh://")):
         return

@@ -93,6 +93,8 @@ class Shell:
         if isinstance(command, Simple):
             return self.simple(command, stdin, chained=chained)
         stdin, outputs_to = self.redirect(command.redirections, stdin)
+        if outputs_to:
+            self.judged(Run("", [], stdin, self.folder, tuple(outputs_to)), [f"{op} {path}" for op, path in outputs_to])
         printed = self.compound(command, stdin)
         return self.write(printed, outputs_to, command.kind)
 
@@ -296,7 +298,7 @@ class Shell:
                 break
             if option in ("--rcfile", "--init-file", "-o", "+o", "-O", "+O"):
                 at += 1
-            elif option in ("--version", "--help"):
+            elif option in ("--version", "--help", "-n"):  # With -n it only looks for mistakes.
                 return Stream()
             elif not option.startswith("--"):
                 takes_text = takes_text or "c" in option

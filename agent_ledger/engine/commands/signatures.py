@@ -12,6 +12,7 @@ Signature = Callable[[Run], Iterator[Found]]
 BY_NAME: dict[str, tuple[Signature, ...]] = {}
 for _table in (
     removing.SIGNATURES,
+    reading.SIGNATURES,
     versions.SIGNATURES,
     services.SIGNATURES,
     databases.SIGNATURES,

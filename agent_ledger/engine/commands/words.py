@@ -166,6 +166,7 @@ class WordReader:
         match = _BRACED.match(inner)
         if match is None:
             return Part("text", "${" + inner + "}", quoted)
+        quoted = quoted and match[3] != "[@]"  # Each element of an array is a word of its own, quoted or not.
         return Part("variable", match[2], quoted, operator=(match[1] or "") + match[4])
 
     def backticks(self, *, quoted: bool) -> Part:

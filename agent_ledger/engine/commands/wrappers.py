@@ -47,6 +47,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "command": Wrapper(asking="-v -V"),
     "builtin": Wrapper(),
     "exec": Wrapper("-a"),
+    "coproc": Wrapper(),
     "busybox": Wrapper(),
     "toybox": Wrapper(),
     "stdbuf": Wrapper("-i -o -e"),
