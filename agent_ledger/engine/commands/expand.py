@@ -15,10 +15,13 @@ UNKNOWN = "$(…)"
 MOST_WORDS = 64
 """Words that one word may become (`{a,b}{c,d}…`)."""
 
+MOST_NESTED = 12
+"""Variables inside a variable's default that are read."""
+
 LONGEST_BRACES = 300
 """Characters of a word whose braces are expanded; a longer one stays as it is."""
 
-LONGEST = 65_536
+LONGEST = 32_768
 """Characters of one expanded value that are kept."""
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*|\w+\.\.\w+)\}")
@@ -45,14 +48,23 @@ def fields(words: list[Word], variables: Variables, substitute: Substitute) -> l
 
 def text_of(word: Word, variables: Variables, substitute: Substitute) -> str:
     """The word as one text: an assignment's value, a redirection's target, a here-document."""
-    pieces = [part.text if part.kind == "text" else value_of(part, variables, substitute) for part in word]
+    pieces: list[str] = []
+    size = 0
+    for part in word:
+        piece = part.text if part.kind == "text" else value_of(part, variables, substitute)
+        pieces.append(piece)
+        size += len(piece)
+        if size > LONGEST:
+            break
     return "".join(pieces)[:LONGEST]
 
 
 def _alternatives(word: Word, limit: int = MOST_WORDS) -> list[Word]:
     """Brace expansion, where the braces stand in one piece of the word."""
+    if limit <= 1 or sum(len(part.text) for part in word) > LONGEST_BRACES:
+        return [word]
     for place, part in enumerate(word):
-        if part.kind != "text" or part.quoted or len(part.text) > LONGEST_BRACES:
+        if part.kind != "text" or part.quoted:
             continue
         match = _BRACES.search(part.text)
         if not match:
@@ -82,6 +94,8 @@ def _split(word: Word, variables: Variables, substitute: Substitute) -> list[str
     done: list[str] = []
     current: str | None = None
     for part in word:
+        if current is not None and len(current) > LONGEST:
+            break
         if part.kind == "text":
             current = (current or "") + part.text
             continue
@@ -142,6 +156,8 @@ def value_of(part: Part, variables: Variables, substitute: Substitute) -> str:
 def _operate(name: str, value: str | None, operator: str, variables: Variables, substitute: Substitute) -> str:
     head = operator[:2] if operator[:1] == ":" and operator[1:2] in ("-", "=", "+", "?") else operator[:1]
     rest = operator[len(head) :]
+    if rest.count("${") > MOST_NESTED:
+        return rest
     if head in ("-", ":-", "=", ":="):
         return value if value else text_of(parse_text(rest), variables, substitute)
     if head in ("+", ":+"):

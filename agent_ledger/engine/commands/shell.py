@@ -19,6 +19,9 @@ from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableEr
 MOST_STEPS = 1_000
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
 
+MOST_TEXT = 150_000
+"""Characters of expanded words in one call; a variable that doubles itself would soon have more."""
+
 MOST_SHOWN = 40
 """Plain commands whose normal form is kept for a policy's texts and patterns."""
 
@@ -46,7 +49,7 @@ class Shell:
         self.commands: list[str] = []
         """Every plain command in its normal form, as far as they are kept."""
         self._steps = 0
-        self._depth = self._loops = 0
+        self._depth = self._loops = self._volume = 0
         self._active: list[str] = []
 
     # -- what is found ---------------------------------------------------------------------------------------------
@@ -62,11 +65,18 @@ class Shell:
         if self._steps > MOST_STEPS:
             raise UnreadableError("more commands than are looked at")
 
+    def weigh(self, characters: int) -> None:
+        self._volume += characters
+        if self._volume > MOST_TEXT:
+            raise UnreadableError("more text than is looked at")
+
     # -- walking ---------------------------------------------------------------------------------------------------
 
     def script(self, text: str, stdin: Stream = NOTHING) -> Stream:
         """Follow a text that a shell would run."""
         self._depth += 1
+        if self._depth > 2:  # A text in a text in a text is read again and again.
+            self.weigh(6 * len(text))
         try:
             return self.walk(parse(text, self._depth), stdin)
         finally:
@@ -130,8 +140,10 @@ class Shell:
             if name.endswith("+"):
                 name = name[:-1]
                 value = (self.variables.get(name, "") + value)[: expand.LONGEST]
+            self.weigh(len(value))
             self.variables[name] = value
         words = expand.fields(node.words, self.variables, self.substitute)
+        self.weigh(sum(map(len, words)))
         stdin, outputs_to = self.redirect(node.redirections, stdin)
         if words:
             printed = self.run(words, stdin, outputs_to, chained=chained)
