@@ -42,7 +42,10 @@ from .finding_terms import TERMS, FindingFilter, complete_finding_terms, parse_f
 from .posture_model import EVERYTHING, PostureModel
 
 SLICE = 20
-"""Rows scored in one go: a few milliseconds, after which keys and frames have their turn."""
+"""Rows scored between two looks at the clock."""
+
+TURN_S = 0.004
+"""How long rows are scored in one go, after which keys and frames have their turn."""
 
 PROGRESS_S = 0.3
 """How often the screen shows how far a long reading has come."""
@@ -127,7 +130,7 @@ class PostureScreen(Screen[None]):
 
     def _ledger_changed(self, change: LedgerChange) -> None:
         self._calls.apply(replace(change, calls=()))
-        if change.reset:
+        if change.reset or self._trouble:
             self._score()
         else:
             self.model.changed(change.calls)
@@ -142,12 +145,18 @@ class PostureScreen(Screen[None]):
         try:
             await rows.start()
             while page := await rows.page(model.last_id):
+                until = self._desk.mono() + TURN_S
                 for start in range(0, len(page), SLICE):
                     model.feed(page[start : start + SLICE])
-                    await asyncio.sleep(0)
+                    if self._desk.mono() >= until:
+                        await asyncio.sleep(0)
+                        until = self._desk.mono() + TURN_S
         except (SourceError, sqlite3.Error) as error:
             if not (isinstance(error, SourceError) and error.state == "missing"):
+                # Read in part is not scored: the next change of the ledger, or of its health, starts over.
                 self._trouble = str(error)
+                self._paint()
+                return
         model.finish()
         self._paint()
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_ledger.engine.posture import LIMITS
 from agent_ledger.engine.posture.rows import RawRow
+from ledger_tui.sources.guard import SourceError
 from screens.call_details import CallDetailsScreen
 from screens.calls import CallsScreen
 from screens.help import HelpScreen
@@ -230,7 +232,7 @@ async def test_help_has_the_limits_whole(ledger: Ledger, start: Start) -> None:
         await shown(run)
         await run.press("question_mark")
         assert isinstance(run.front(), HelpScreen)
-        for part in ("written by the very agent", "never as proof", "not in the official list", "The screen Posture"):
+        for part in (*(sentence[:40] for sentence in LIMITS), "not in the official list", "The screen Posture"):
             assert part in run.text
 
 
@@ -262,3 +264,23 @@ async def test_a_long_reading_shows_how_far_it_has_come_and_can_be_left(
         await run.press("2")
         await run.until_shown("75 of 100", "in 1,501 calls")
         assert "Scoring:" not in run.text
+
+
+async def test_a_reading_that_fails_claims_no_score_and_starts_over(
+    ledger: Ledger, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_risky_day(ledger)
+    async with start() as run:
+        page = run.app.row_source.page
+
+        async def failing(after_id: int) -> list[RawRow]:
+            raise SourceError(ledger.paths.ledger, "is locked by another process", "try again in a moment")
+
+        monkeypatch.setattr(run.app.row_source, "page", failing)
+        await run.press("2")
+        await run.until_shown("is locked by another process", "scoring…")
+        assert "of 100" not in run.text
+        monkeypatch.setattr(run.app.row_source, "page", page)
+        ledger.done("terminal", {"command": "make"}, ago=1)
+        await run.until_shown("32 of 100", "in 6 calls")
+        assert "is locked" not in run.text
