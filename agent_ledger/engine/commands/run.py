@@ -56,3 +56,13 @@ def quote(word: str) -> str:
 def shown(words: list[str]) -> str:
     """A command in its normal form, for a sentence."""
     return clip(" ".join(quote(clip(word, 120)) for word in words[:40]), 240)
+
+
+def together(streams: list[Stream], longest: int = 65_536) -> Stream:
+    """What several commands print one after the other."""
+    if len(streams) == 1:
+        return streams[0]
+    origins = frozenset[str]().union(*(stream.origins for stream in streams)) if streams else frozenset()
+    if any(stream.text is None for stream in streams):
+        return Stream(None, origins)
+    return Stream("".join(stream.text or "" for stream in streams)[:longest], origins)

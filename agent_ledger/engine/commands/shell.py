@@ -12,15 +12,18 @@ from .builtins import MOST_ROUNDS, SPECIAL
 from .interpreters import LANGUAGES, inline_code, versionless
 from .names import names
 from .places import normal
-from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown
+from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown, together
 from .syntax import parse, parse_text
 from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
-MOST_STEPS = 1_000
+MOST_STEPS = 800
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
 
 MOST_TEXT = 150_000
 """Characters of expanded words in one call; a variable that doubles itself would soon have more."""
+
+LONGEST_VALUE = 8_192
+"""Characters that a variable keeps."""
 
 MOST_SHOWN = 40
 """Plain commands whose normal form is kept for a policy's texts and patterns."""
@@ -60,8 +63,8 @@ class Shell:
         text = inert(clip(f"{what}: {shown}" if shown else what, 400))
         self.acts.setdefault((kind, severity, target), Act(kind, severity, text, target))
 
-    def step(self) -> None:
-        self._steps += 1
+    def step(self, words: int = 0) -> None:
+        self._steps += 1 + words // 40
         if self._steps > MOST_STEPS:
             raise UnreadableError("more commands than are looked at")
 
@@ -76,7 +79,7 @@ class Shell:
         """Follow a text that a shell would run."""
         self._depth += 1
         if self._depth > 2:  # A text in a text in a text is read again and again.
-            self.weigh(6 * len(text))
+            self.weigh(10 * len(text))
         try:
             return self.walk(parse(text, self._depth), stdin)
         finally:
@@ -97,7 +100,7 @@ class Shell:
                 self.step()
                 flow = self.command(command, flow, chained=place < len(pipeline.commands) - 1 or pipeline.background)
             printed.append(flow)
-        return _together(printed)
+        return together(printed)
 
     def command(self, command: Command, stdin: Stream, *, chained: bool) -> Stream:
         if isinstance(command, Simple):
@@ -120,7 +123,7 @@ class Shell:
                 return self.walk(node.bodies[0], stdin)
             finally:
                 self.variables, self.folder = kept[0], kept[1]
-        return _together([self.walk(body, stdin) for body in node.bodies])
+        return together([self.walk(body, stdin) for body in node.bodies])
 
     def loop(self, node: Compound, stdin: Stream) -> Stream:
         rounds = max(1, MOST_ROUNDS // 3**self._loops)  # Loops in loops multiply.
@@ -132,7 +135,7 @@ class Shell:
                 self.variables[node.name] = value
             printed += [self.walk(body, stdin) for body in node.bodies]
         self._loops -= 1
-        return _together(printed)
+        return together(printed)
 
     def simple(self, node: Simple, stdin: Stream, *, chained: bool) -> Stream:
         for name, word in node.assignments:
@@ -141,7 +144,7 @@ class Shell:
                 name = name[:-1]
                 value = (self.variables.get(name, "") + value)[: expand.LONGEST]
             self.weigh(len(value))
-            self.variables[name] = value
+            self.variables[name] = value[:LONGEST_VALUE]
         words = expand.fields(node.words, self.variables, self.substitute)
         self.weigh(sum(map(len, words)))
         stdin, outputs_to = self.redirect(node.redirections, stdin)
@@ -210,7 +213,7 @@ class Shell:
     ) -> Stream:
         """Take wrappers away until a plain command stands there; judge it; what it prints."""
         for _ in range(24):
-            self.step()
+            self.step(len(words))
             if not words:
                 return Stream(None, stdin.origins)
             name, arguments = _name(words[0]), words[1:]
@@ -393,12 +396,3 @@ def _name(word: str) -> str:
             (one for one in ("rm", "sh", "bash", "dd", "cat", "curl", "wget") if fnmatch.fnmatchcase(one, name)), name
         )
     return name.removesuffix(".exe") if name.endswith(".exe") else name
-
-
-def _together(streams: list[Stream]) -> Stream:
-    if len(streams) == 1:
-        return streams[0]
-    origins = frozenset[str]().union(*(stream.origins for stream in streams)) if streams else frozenset()
-    if any(stream.text is None for stream in streams):
-        return Stream(None, origins)
-    return Stream("".join(stream.text or "" for stream in streams)[: expand.LONGEST], origins)
