@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ledger.engine.posture import LIMITS
+from agent_ledger.engine.posture import LIMITS, official_title
 from agent_ledger.engine.posture.rows import RawRow
 from ledger_tui.sources.guard import SourceError
 from screens.call_details import CallDetailsScreen
@@ -228,11 +228,12 @@ async def test_export(ledger: Ledger, start: Start, tmp_path: Path) -> None:
 
 
 async def test_help_has_the_limits_whole(ledger: Ledger, start: Start) -> None:
-    async with start((120, 50)) as run:
+    async with start((120, 60)) as run:
         await shown(run)
         await run.press("question_mark")
         assert isinstance(run.front(), HelpScreen)
-        for part in (*(sentence[:40] for sentence in LIMITS), "not in the official list", "The screen Posture"):
+        limits = (sentence[:40] for sentence in LIMITS)
+        for part in (*limits, f"ASI11 {official_title('ASI11')}"[:40], "The screen Posture"):
             assert part in run.text
 
 
