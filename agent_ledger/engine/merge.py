@@ -57,11 +57,12 @@ class Merger:
     def merge_own(self, spool: Spool, stop: threading.Event) -> None:
         """Merge this process's spool until nothing is left in it."""
         while not stop.is_set():
+            # Looked at first: once something is in memory, nothing is added to the files before it.
+            batch = spool.take_memory(BATCH)
             paths = spool.own_files()
             for path in paths:
                 while self._some(path.name, partial(spool.read_own, path, limit=BATCH), self._calls):
                     pass
-            batch = spool.take_memory(BATCH)
             if batch:
                 with self._lock, self._store.turn(_TURN_S), self._remembering(self._calls), self._store.transaction():
                     for record in batch:
