@@ -95,7 +95,7 @@ def test_the_install_scan_calls_the_plugin_safe(newer: Host, home: HermesHome) -
     """Its medium findings are words such as sudo and crontab in the reader of commands, which must know them."""
     verdict, findings = scan(home, home.home / "plugins" / "agent-ledger")
     assert (verdict, [f for f in findings if f[0] in ("critical", "high")]) == ("safe", [])
-    assert {f[2] for f in findings if not f[2].startswith("engine/commands/")} == set()
+    assert {str(f[2]) for f in findings if not str(f[2]).startswith("engine/commands/")} == set()
 
 
 def test_the_install_scan_calls_the_whole_tree_safe(newer: Host, home: HermesHome, tmp_path: Path) -> None:
