@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from .tree import Part, Pipeline, Word, unescape
 
@@ -12,7 +13,7 @@ NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!0-9-]")
 _BRACED = re.compile(r"([#!]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(\[[^\]]*\])?(.*)", re.DOTALL)
 
 
-class WordReader:
+class WordReader(ABC):
     """A place in a text. What stands in a substitution is read by the subclass."""
 
     def __init__(self, text: str, depth: int) -> None:
@@ -20,13 +21,13 @@ class WordReader:
         self.at = 0
         self.depth = depth
 
+    @abstractmethod
     def inside(self) -> list[Pipeline]:
         """The commands up to a closing parenthesis, which is consumed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def nested(self, text: str) -> list[Pipeline]:
         """The commands of a text one level deeper."""
-        raise NotImplementedError
 
     def word(self) -> Word | None:
         """The word that starts here; None where none does."""
