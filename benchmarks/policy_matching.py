@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agent_ledger.engine.policy.load import PolicyError, load
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.rules import ToolPolicy
 
 EXAMPLE = Path(__file__).parents[1] / "agent_ledger" / "policy.example.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.policy.load import PolicyError
+from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.mode import DRY_RUN, ENFORCE, OFF, Mode
 from agent_ledger.engine.prompts import PolicyError as PromptPolicyError
 from agent_ledger.engine.prompts import enforced

@@ -12,7 +12,8 @@ import typer
 
 import agent_ledger
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.policy.load import PolicyError, load
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import mode_of
 from agent_ledger.engine.policy.rehearsal import Rehearsal
 from agent_ledger.engine.policy.rules import Decision, ToolPolicy

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import agent_ledger
 from agent_ledger.engine.paths import Paths
-from agent_ledger.engine.policy.load import PolicyError, load
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import OFF, Mode, mode_of
 from agent_ledger.engine.policy.rules import ToolPolicy
 from agent_ledger.engine.prompts import PolicyError as PromptPolicyError

@@ -12,7 +12,8 @@ import pytest
 import agent_ledger
 from agent_ledger.engine import schema
 from agent_ledger.engine.paths import Paths
-from agent_ledger.engine.policy.load import PolicyError, parse
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.load import parse
 from agent_ledger.engine.policy.patterns import PatternError, compiled
 from agent_ledger.engine.policy.rules import ToolPolicy
 

@@ -21,7 +21,8 @@ from ..tools import changes_state
 from .budgets import Budgets
 from .decisions import Decisions
 from .family import Family, family
-from .load import PolicyError, load
+from .file import PolicyError
+from .load import load
 from .mode import ENFORCE, OFF, ModeFile
 from .rules import ALLOWED, BLOCK, Context, Decision, Rule, ToolPolicy, named
 from .scripts import CallId, Scripts

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..inert import clip
 from ..severity import SEVERITIES
+from .file import PolicyError, read_policy
 from .patterns import PatternError, compiled
 from .rules import Budget, Rule, ToolPolicy
 
@@ -27,38 +26,16 @@ _RULE = frozenset(
 _CONDITIONS = ("kinds", "contains", "pattern", "paths", "budget", "tools")
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyError:
-    """Why a policy file is not used. `line` counts from 1; 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.reason}" if self.line else f"{self.file}: {self.reason}"
-
-
 class _MistakeError(ValueError):
     pass
 
 
 def load(path: Path) -> ToolPolicy | PolicyError:
     """The policy in this file, or what is wrong with it. Never raises."""
-    try:
-        info = path.stat()
-        if not stat.S_ISREG(info.st_mode):
-            return PolicyError(str(path), 0, "it is no file")
-        if info.st_size > LARGEST:
-            return PolicyError(str(path), 0, f"it is larger than {LARGEST} bytes")
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+    if not path.exists():
         return PolicyError(str(path), 0, "it is not there; copy policy.example.json to it")
-    except UnicodeDecodeError:
-        return PolicyError(str(path), 0, "it is not written in UTF-8")
-    except (OSError, ValueError) as error:
-        return PolicyError(str(path), 0, f"it cannot be read ({getattr(error, 'strerror', None) or error})")
-    return parse(text, str(path))
+    text = read_policy(path, LARGEST)
+    return text if isinstance(text, PolicyError) else parse(text, str(path))
 
 
 def parse(text: str, file: str = "policy.json") -> ToolPolicy | PolicyError:

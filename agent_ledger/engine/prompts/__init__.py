@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..policy.file import PolicyError
 from .guard import Guard, Refusal, advice, tool_refusal
 from .host import enforced
-from .load import PolicyError, load, parse
+from .load import load, parse
 from .rules import PromptPolicy, Rule, Verdict
 from .text import UserMessage, read
 

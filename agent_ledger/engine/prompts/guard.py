@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..inert import clip, inert
+from ..policy.file import PolicyError
 from ..policy.mode import DRY_RUN, ENFORCE, OFF, ModeFile
 from .gates import Counter, GateError, ledger_counter
 from .host import enforced
-from .load import PolicyError, load
+from .load import load
 from .rules import BLOCK, TROUBLE, PromptPolicy, Verdict
 from .text import read
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_ledger.engine.policy.load import PolicyError, load
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import mode_of
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
 from ledger_tui.commands.place import Place
