@@ -8,9 +8,9 @@ import pytest
 
 import agent_ledger
 from agent_ledger.engine.prompts.gates import GateError, ledger_counter
+from ledger_tui.demo.reference_host import ReferenceHost
 
 from .conftest import Home
-from .reference_host import ReferenceHost
 
 LIMIT = {"name": "hourly", "kind": "limit", "count": "calls", "per": "hour", "at_most": 2, "message": "Enough for now."}
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from ledger_tui.demo.reference_host import ReferenceHost, Turn
+from ledger_tui.demo.turn_start import EXIT_REASON, ShellHook
+
 from .conftest import RULE
-from .reference_host import EXIT_REASON, ReferenceHost, ShellHook, Turn
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,9 +12,10 @@ import pytest
 
 import agent_ledger
 from agent_ledger.engine.prompts import guard, rules
+from ledger_tui.demo.reference_host import ReferenceHost, Turn
+from ledger_tui.demo.turn_start import EXIT_REASON, MARKER
 
 from .conftest import RULE, Home
-from .reference_host import EXIT_REASON, MARKER, ReferenceHost, Turn
 
 
 def host(**more: Any) -> ReferenceHost:
