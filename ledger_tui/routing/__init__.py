@@ -1,0 +1,1 @@
+"""The host's sessions as they belong together: what lost its way, who may take it back, and how."""
