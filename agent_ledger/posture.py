@@ -1,4 +1,4 @@
-"""How risky does the recorded activity look? From the plugin's folder: `python3 posture.py`, `python3 -m posture PATH`.
+"""How risky do the recorded calls look? From the plugin's folder: `python3 posture.py`, `python3 -m posture PATH`.
 
 Without a path the live ledger of the home is scored ($HERMES_HOME, else ~/.hermes). Standard library only; nothing is
 written anywhere. Exit code 0; 2 for wrong usage; 3 when the ledger cannot be read.

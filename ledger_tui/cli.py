@@ -127,7 +127,7 @@ def options(
     state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
     version: Annotated[bool, typer.Option("--version", help="Name the version and leave.")] = False,
 ) -> int | None:
-    """What a Hermes agent changed, and what of it was never confirmed. Without a command the app opens."""
+    """What a Hermes agent changed, and what of it never reported back. Without a command the app opens."""
     if version:
         say(f"ledger-tui {plugin_folder.own_manifest().version}")
         raise typer.Exit

@@ -51,7 +51,7 @@ def verdict(call: Call, model: CallsModel) -> str:
         late = "" if remaining is None else f" {age_text(-remaining)} ago"
         return f"Confirmation was due{late}; the agent has not been told yet"
     if state == "ghost":
-        return "Never confirmed; the agent has been told. Look at the real state before relying on it"
+        return "Never confirmed; the agent has been told. Check what is really there before you build on it"
     if state == "revived":
         return "Was reported as lost, and settled after all"
     return "The host confirmed it" if state == "confirmed" else "The host reported a failure"

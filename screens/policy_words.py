@@ -17,10 +17,10 @@ from widgets.top_line import Total
 from .policy_model import PROMPTS, PolicyModel, Trial
 
 LIMITS_IN_SIGHT = (
-    "A belt, no armour: made for accidents. Not seen: what only running composes, "
-    "values from outside the call, acts split without a shared file (see ?)."
+    "Stops accidents, not somebody who means harm. Not seen: what only running "
+    "composes, values from outside, acts split without a shared file (see ?)."
 )
-SHORT_LIMITS = "A belt, no armour: ? lists what it cannot see"
+SHORT_LIMITS = "Stops accidents; ? lists what it cannot see"
 
 LIMITS = (
     "A command that only running would compose: read from a file, computed, handed to a shell that way.",

@@ -14,12 +14,12 @@ from .calls_model import CallsModel
 from .posture_model import EVERYTHING, PostureModel
 
 LIMITS_IN_SIGHT = (
-    "Scored from the agent's own records alone. 100 would mean that nothing in them "
-    "looked suspicious, not that all is well: a sign of hygiene, no proof (see ?)."
+    "The agent wrote the records that this is scored from. 100 would mean that none "
+    "of them raised suspicion; whether the work was good it would not say (see ?)."
 )
 """The limits in two lines of 80 cells; the engine's LIMITS, whole, are in the help."""
 
-SHORT_LIMITS = "From the agent's own records: hygiene, no proof (see ?)"
+SHORT_LIMITS = "Scored from what the agent itself recorded (see ?)"
 
 ROWS_NAMED = 6
 """Calls that the line about a finding names; more are counted."""
@@ -41,7 +41,7 @@ def empty_text(model: PostureModel) -> str:
     if not model.scanned:
         return "scoring…"
     if model.score is None:
-        return "Nothing is recorded: there is nothing to score."
+        return "Nothing is recorded, so there is no score."
     if model.wanted.asi is not None and model.wanted.asi in NOT_OBSERVABLE:
         return "not observable in a ledger of calls"
     if model.wanted != EVERYTHING and model.all.findings:

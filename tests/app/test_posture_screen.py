@@ -72,7 +72,7 @@ async def test_every_digit_of_the_arithmetic_is_shown(ledger: Ledger, start: Sta
 async def test_an_empty_ledger_has_no_score(ledger: Ledger, start: Start) -> None:
     async with start() as run:
         await shown(run)
-        await run.until_shown("no score yet", "there is nothing to score")
+        await run.until_shown("no score yet", "so there is no score")
         assert "of 100" not in run.text
 
 

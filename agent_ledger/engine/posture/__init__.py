@@ -1,4 +1,4 @@
-"""How risky does the recorded activity look? Rules over rows, one file for each id, and the sum of what they find."""
+"""How risky do the recorded calls look? Rules over rows, one file for each id, and the sum of what they find."""
 
 from __future__ import annotations
 

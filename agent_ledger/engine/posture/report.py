@@ -11,7 +11,7 @@ from ..severity import SEVERITIES, SEVERITY_WEIGHT
 from .catalogue import EXTENSION, LIMITS, NOT_OBSERVABLE, official_title
 from .score import Posture
 
-NOTHING = "There is no score: nothing was recorded, so there was nothing to score."
+NOTHING = "There is no score, since nothing was recorded."
 
 FORMULA = "score = 100 - the weights of all findings: " + ", ".join(
     f"{name} {SEVERITY_WEIGHT[name]}" for name in SEVERITIES
