@@ -16,9 +16,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from agent_ledger.engine.policy.rules import ToolPolicy
+from ledger_tui.sources.decisions import Refusal
 from ledger_tui.sources.ledger import LedgerChange
 from ledger_tui.sources.policy_files import example_policy
-from ledger_tui.sources.refusals import Refusal
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.look import NO_SESSION, clock_text

@@ -13,8 +13,9 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy.rules import Context, Decision, ToolPolicy
 from agent_ledger.engine.policy.rules import Rule as ToolRule
 from agent_ledger.engine.prompts import PromptPolicy
+from ledger_tui.sources.decisions import Refusal, refusal_json
 from ledger_tui.sources.policy_files import PolicyState
-from ledger_tui.sources.refusals import Refusal, RefusalChange
+from ledger_tui.sources.refusals import RefusalChange
 from widgets.policy_tables import RuleRow
 
 TOOLS, PROMPTS, GONE = "tools", "prompts", "before"
@@ -150,14 +151,7 @@ class PolicyModel:
 
     def shapes(self) -> list[Mapping[str, Any]]:
         """The decisions in view as `policy report --json` has them, oldest first."""
-        return [
-            {
-                "ledger_id": one.ledger_id, "ts": one.ts, "session_id": one.session_id, "tool_name": one.tool_name,
-                "rule": one.rule, "severity": one.severity, "reason": one.reason, "mode": one.mode,
-                "call_ids": list(one.call_ids),
-            }
-            for one in self.view.rows
-        ]  # fmt: skip
+        return [refusal_json(one) for one in self.view.rows]
 
 
 _WITHOUT_FILE: Mapping[str, str] = {

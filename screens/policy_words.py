@@ -9,7 +9,7 @@ from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.mode import DRY_RUN, ENFORCE, OFF, Mode
 from agent_ledger.engine.prompts import PolicyError as PromptPolicyError
 from agent_ledger.engine.prompts import enforced
-from ledger_tui.sources.refusals import Refusal
+from ledger_tui.sources.decisions import Refusal
 from widgets.look import count_text
 from widgets.policy_tables import RuleRow
 from widgets.top_line import Total

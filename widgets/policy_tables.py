@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ledger_tui.sources.refusals import Refusal
+from ledger_tui.sources.decisions import Refusal
 
 from .look import count_text
 from .record_table import Field, Records, RecordTable, severity_style

@@ -22,7 +22,7 @@ from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import amount, print_json, print_json_line, print_json_list, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.sources import snapshot
-from ledger_tui.sources.decisions import read_decisions
+from ledger_tui.sources.decisions import read_refusals, refusal_json
 
 EXAMPLE = Path(agent_ledger.__file__).with_name("policy.example.json")
 
@@ -60,18 +60,7 @@ def _decisions(place: Place, since: float | None) -> Iterator[dict[str, Any]]:
     if not place.ledger_exists():
         return
     with snapshot.reading_ledger(place.ledger) as ledger:
-        for one in read_decisions(ledger, since):
-            yield {
-                "ledger_id": one.ledger_id,
-                "ts": one.ts,
-                "session_id": one.session_id,
-                "tool_name": one.tool_name,
-                "rule": one.rule,
-                "severity": one.severity,
-                "reason": one.reason,
-                "mode": one.mode,
-                "call_ids": list(one.call_ids),
-            }
+        yield from map(refusal_json, read_refusals(ledger, since))
 
 
 @_group.command("test")

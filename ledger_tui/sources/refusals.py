@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.records import Inert, utc_seconds
 
+from .decisions import CALLS, MESSAGES, Refusal, highest_id, hits_by_rule, newest_refusals
 from .reading import one_snapshot
 from .source import Source
 
@@ -21,26 +19,6 @@ NEWEST = 2_000
 """Refusals of which each is known; those before them are only counted."""
 
 FLOOR_S = 0.2
-
-_COLUMNS = "id, ts, ledger_id, session_id, tool_name, rule, severity, reason, mode, call_ids"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One call that the tool policy refused (`mode` is enforce) or would have (dry_run). Text is inert."""
-
-    id: int
-    ts: Inert
-    at: float | None
-    ledger_id: int | None
-    session_id: Inert
-    tool_name: Inert
-    rule: Inert
-    severity: Inert
-    reason: Inert
-    mode: Inert
-    call_ids: tuple[int | str, ...]
-    """Further calls that belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,79 +76,24 @@ def _advance(connection: sqlite3.Connection, marks: _Marks) -> RefusalChange | N
         tables = {
             row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         }
-        refusal = _highest(connection, "policy_decision") if "policy_decision" in tables else 0
-        prompt = _highest(connection, "prompt_decision") if "prompt_decision" in tables else 0
+        refusal = highest_id(connection, CALLS) if CALLS in tables else 0
+        prompt = highest_id(connection, MESSAGES) if MESSAGES in tables else 0
         reset = marks.version is None or refusal < marks.refusal or prompt < marks.prompt
         after = -1 if reset else marks.refusal
-        found = _refusals(connection, after) if refusal > after and "policy_decision" in tables else ()
+        found = newest_refusals(connection, after, NEWEST) if refusal > after and CALLS in tables else ()
         change = RefusalChange(
             reset=reset,
             refusals=found,
-            hits=_hits(connection, "policy_decision", tables) if reset else None,
-            prompt_hits=_hits(connection, "prompt_decision", tables) if reset or prompt != marks.prompt else None,
+            hits=_hits(connection, CALLS, tables) if reset else None,
+            prompt_hits=_hits(connection, MESSAGES, tables) if reset or prompt != marks.prompt else None,
             host_version=_host_version(connection, tables) if reset else None,
         )
     marks.version, marks.refusal, marks.prompt = version, refusal, prompt
     return change if reset or found or change.prompt_hits is not None else None
 
 
-def _highest(connection: sqlite3.Connection, table: str) -> int:
-    ((highest,),) = connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchall()
-    return int(highest)
-
-
-def _refusals(connection: sqlite3.Connection, after: int) -> tuple[Refusal, ...]:
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM policy_decision WHERE id > ? ORDER BY id DESC LIMIT ?", (after, NEWEST)
-    ).fetchall()
-    return tuple(_refusal(*row) for row in reversed(rows))
-
-
-def _refusal(
-    id: int,
-    ts: Any,
-    ledger_id: Any,
-    session: Any,
-    tool: Any,
-    rule: Any,
-    severity: Any,
-    reason: Any,
-    mode: Any,
-    calls: Any,
-) -> Refusal:
-    number = ledger_id if isinstance(ledger_id, int) else None
-    return Refusal(
-        id=id,
-        ts=_text(ts),
-        at=utc_seconds(ts),
-        ledger_id=number,
-        session_id=_text(session),
-        tool_name=_text(tool),
-        rule=_text(rule),
-        severity=_text(severity),
-        reason=_text(reason),
-        mode=_text(mode),
-        call_ids=_call_ids(calls),
-    )
-
-
-def _text(value: Any) -> Inert:
-    return inert(str(value or ""))
-
-
-def _call_ids(text: Any) -> tuple[int | str, ...]:
-    try:
-        found = json.loads(text) if isinstance(text, str) else []
-    except ValueError:
-        return ()
-    return tuple(one if isinstance(one, int) else inert(str(one)) for one in found) if isinstance(found, list) else ()
-
-
 def _hits(connection: sqlite3.Connection, table: str, tables: set[str]) -> dict[str, int]:
-    if table not in tables:
-        return {}
-    rows = connection.execute(f"SELECT rule, count(*) FROM {table} GROUP BY rule").fetchall()
-    return {inert(str(rule)): int(count) for rule, count in rows}
+    return hits_by_rule(connection, table) if table in tables else {}
 
 
 def _host_version(connection: sqlite3.Connection, tables: set[str]) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from agent_ledger.engine.policy.load import parse
 from agent_ledger.engine.policy.rules import Budget, Rule, ToolPolicy
 from agent_ledger.engine.records import Inert
-from ledger_tui.sources.refusals import Refusal, RefusalChange
+from ledger_tui.sources.decisions import Refusal
+from ledger_tui.sources.refusals import RefusalChange
 from screens.policy_model import PolicyModel, means, tried
 
 from .risky import DELETE
