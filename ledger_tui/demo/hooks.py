@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import agent_ledger
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.recorder import Recorder
+from ledger_tui.demo.release import VERSION
 
 SCHEMA = {"telemetry_schema_version": "hermes.observer.v1"}
 """Every payload of a real host carries this."""
@@ -27,10 +28,11 @@ class Hooks(Protocol):
 
     def session_start(self, session_id: str, platform: str) -> None: ...
 
-    def turn_start(self, ids: Ids, text: str, history: list[dict[str, Any]]) -> str:
-        """What is to be added to this turn's user message; empty for nothing."""
+    def pre_llm_call(self, **payload: Any) -> Any:
+        """The plugin's answer at a turn's start, as a host gets it: nothing, a context, or a block."""
 
-    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> None: ...
+    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> Any:
+        """The plugin's answer to a call that is about to run: nothing, or a block."""
 
     def returned(self, tool: str, args: dict[str, Any], result: str, ids: Ids) -> None:
         """The tool gave its result back to the host's executor."""
@@ -59,20 +61,11 @@ class Door:
     def session_start(self, session_id: str, platform: str) -> None:
         self._hooks["on_session_start"](session_id=session_id, model="simulated", platform=platform, **SCHEMA)
 
-    def turn_start(self, ids: Ids, text: str, history: list[dict[str, Any]]) -> str:
-        returned = self._hooks["pre_llm_call"](
-            session_id=ids["session_id"],
-            turn_id=ids["turn_id"],
-            task_id=ids["task_id"],
-            user_message=text,
-            conversation_history=list(history),
-            is_first_turn=len(history) == 1,
-            **SCHEMA,
-        )
-        return returned["context"] if returned else ""
+    def pre_llm_call(self, **payload: Any) -> Any:
+        return self._hooks["pre_llm_call"](**payload)
 
-    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> None:
-        self._hooks["pre_tool_call"](tool_name=tool, args=args, **ids, **SCHEMA)
+    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> Any:
+        return self._hooks["pre_tool_call"](tool_name=tool, args=args, **ids, **SCHEMA)
 
     def returned(self, tool: str, args: dict[str, Any], result: str, ids: Ids) -> None:
         self._middleware["tool_execution"](next_call=lambda _: result, args=args, tool_name=tool, **ids)
@@ -120,7 +113,8 @@ class Past:
 
         Raises TimeoutError where the ledger cannot be opened.
         """
-        self._recorder = Recorder(Paths(home), clock=clock.wall, mono=clock.mono)
+        about = {"plugin": agent_ledger.__version__, "host": VERSION}
+        self._recorder = Recorder(Paths(home), clock=clock.wall, mono=clock.mono, about=lambda: about)
         keeper = self._recorder.keeper
         if elsewhere:
             keeper.who = replace(keeper.who, machine="simulation", boot_id="simulation")
@@ -135,13 +129,21 @@ class Past:
     def session_start(self, session_id: str, platform: str) -> None:
         self._recorder.on_session_start(session_id=session_id)
 
-    def turn_start(self, ids: Ids, text: str, history: list[dict[str, Any]]) -> str:
-        return self._recorder.pre_llm_call(
-            session_id=ids["session_id"], turn_id=ids["turn_id"], task_id=ids["task_id"], history=list(history)
+    def pre_llm_call(self, **payload: Any) -> Any:
+        session_id, turn_id = payload["session_id"], payload["turn_id"]
+        refusal = self._recorder.judge_prompt(payload["user_message"], session_id=session_id, turn_id=turn_id)
+        if refusal is not None and refusal.final:
+            return {"action": "block", "message": refusal.message}
+        history = payload["conversation_history"]
+        notice = self._recorder.pre_llm_call(
+            session_id=session_id, turn_id=turn_id, task_id=payload["task_id"], history=history
         )
+        return {"context": notice}
 
-    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> None:
-        self._recorder.pre_tool_call(tool, args, **ids, request_id="", verdict=None)
+    def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> Any:
+        verdict = self._recorder.judge_call(tool, args, **ids)
+        self._recorder.pre_tool_call(tool, args, **ids, request_id="", verdict=verdict)
+        return {"action": "block", "message": verdict.message} if verdict is not None and verdict.refuses else None
 
     def returned(self, tool: str, args: dict[str, Any], result: str, ids: Ids) -> None:
         self._recorder.tool_returned(tool, args, result, error=None, **ids)

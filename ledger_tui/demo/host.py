@@ -11,9 +11,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from agent_ledger.engine.paths import Paths
+from ledger_tui.demo import policies
 from ledger_tui.demo.hooks import Hooks, Ids, result_text
 from ledger_tui.demo.store import SessionStore
-from ledger_tui.demo.story import Call, Chat, Compaction, Ending, Scenario, Turn
+from ledger_tui.demo.story import Call, Chat, Compaction, Ending, Scenario, Switch, Turn
+from ledger_tui.demo.turn_start import TurnStart, block_message
 
 THINKS_S = 1.5
 """From a message, or a tool's result, to what the agent does next."""
@@ -34,6 +37,29 @@ class _Session:
     history: list[dict[str, Any]] = field(default_factory=list)
     small_talk: int = 0
     renewed: int = 0
+    titled: bool = False
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the agent will say at a turn's end."""
+
+    text: str
+
+    def refused(self, why: str) -> None:
+        """A call of this turn was not allowed to run; the person hears of it."""
+        self.text = f"I was not allowed to do all of that. {why}"
+
+
+@dataclass(slots=True)
+class _Running:
+    """One call on its way."""
+
+    call: Call
+    args: dict[str, Any]
+    ids: Ids
+    answer: _Answer
+    refused: bool = False
 
 
 class Host:
@@ -55,11 +81,15 @@ class Host:
         self.speed = 1.0
         self._store, self._clock, self._kill = store, clock, kill
         self._chats = {chat.name: chat for chat in scenario.chats}
+        self._paths = Paths(home)
         self._jobs = home / "cron" / "jobs.json"
+        self._start = TurnStart([lambda **payload: self.hooks.pre_llm_call(**payload)])
         self._seed = seed
         self._sessions: dict[str, _Session] = {}
         self._beats: list[tuple[float, int, Beat]] = []
         self._order, self._number = count(), count(1)
+        for switch in scenario.switches:
+            self._plan(switch.at, self._switch(switch))
         for chat in scenario.chats:
             for turn in chat.turns:
                 self._plan(turn.at, self._turn(chat, turn, last=turn is chat.turns[-1]))
@@ -88,6 +118,9 @@ class Host:
     def _plan(self, at: float, beat: Beat) -> None:
         heapq.heappush(self._beats, (at, next(self._order), beat))
 
+    def _switch(self, switch: Switch) -> Beat:
+        return lambda _: policies.set_mode(self._paths, switch)
+
     # -- sessions --------------------------------------------------------------------------------------------------
 
     def _random(self, chat: Chat) -> random.Random:
@@ -103,13 +136,17 @@ class Host:
         session = _Session(f"sim_{chat.name}_{_hex(numbers, 8)}", numbers)
         parent = self._sessions[chat.child_of].id if chat.child_of else None
         self._sessions[chat.name] = session
-        self._store.add_session(session.id, chat, at=self._clock(), parent=parent, title=chat.title)
+        self._store.add_session(session.id, chat, at=self._clock(), parent=parent, title=None)
         self.hooks.session_start(session.id, chat.source)
         return session
 
     def _say(self, session: _Session, message: dict[str, Any]) -> None:
         session.history.append(message)
         self._store.add_message(session.id, message, at=self._clock())
+
+    def _model_says(self, session: _Session, message: dict[str, Any]) -> None:
+        self._store.count_request(session.id)
+        self._say(session, {"role": "assistant", **message})
 
     # -- a turn ----------------------------------------------------------------------------------------------------
 
@@ -132,7 +169,7 @@ class Host:
         return beat
 
     def _play(self, chat: Chat, turn: Turn, at: float) -> float:
-        """Begin a turn and plan the rest of it; the moment of its end."""
+        """Begin a turn and plan the rest of it, unless a hook ends it; the moment of its end."""
         session = self._session(chat)
         task_id = session.id
         ids = {
@@ -140,46 +177,80 @@ class Host:
             "turn_id": f"{session.id}:{task_id}:{_hex(session.ids, 8)}",
             "task_id": task_id,
         }
-        message: dict[str, Any] = {"role": "user", "content": turn.text}
-        notice = self.hooks.turn_start(ids, turn.text, [*session.history, message])
-        # As a real host does it: what was typed stays as it is, and what was sent is kept beside it.
-        self._say(session, message | ({"api_content": f"{turn.text}\n\n{notice}"} if notice else {}))
+        opened = self._start.open(
+            turn.text, session.history, session_id=session.id, turn_id=ids["turn_id"], platform=chat.source
+        )
+        for message in opened.rows():
+            self._say(session, message)
+        if opened.block is not None:
+            return at  # No title, no compaction, no request.
+        self._title(session, chat)
+        answer = _Answer(turn.reply)
         for call in turn.calls:
             at += THINKS_S / self.speed
-            self._announce(session, call, {**ids, "tool_call_id": f"call_{_hex(session.ids, 24)}"}, at)
+            named = {**ids, "tool_call_id": f"call_{_hex(session.ids, 24)}"}
+            self._announce(session, _Running(call, dict(call.args), named, answer), at)
             at += call.takes / self.speed if call.ending else 0.0
         at += THINKS_S / self.speed
         if turn.compaction:
             self._plan(at, self._compact(chat, turn.compaction))
-        self._plan(at, lambda _: self._say(session, {"role": "assistant", "content": turn.reply}))
+        self._plan(at, lambda _: self._model_says(session, {"content": answer.text}))
         return at
+
+    def _title(self, session: _Session, chat: Chat) -> None:
+        """A title is made in the first turn that reaches a model, and asked of one."""
+        if not session.titled and chat.title:
+            session.titled = True
+            self._store.count_request(session.id)
+            self._store.title_session(session.id, chat.title)
 
     def _end(self, chat: Chat) -> None:
         self._store.end_session(self._sessions[chat.name].id, chat.ends or "", at=self._clock())
 
     # -- a call ----------------------------------------------------------------------------------------------------
 
-    def _announce(self, session: _Session, call: Call, ids: Ids, at: float) -> None:
-        args = dict(call.args)
+    def _announce(self, session: _Session, run: _Running, at: float) -> None:
+        call, args, ids = run.call, run.args, run.ids
         asked = {"id": ids["tool_call_id"], "name": call.tool, "arguments": json.dumps(args, ensure_ascii=False)}
-        self._plan(at, lambda _: self._say(session, {"role": "assistant", "content": "", "tool_calls": [asked]}))
+        self._plan(at, lambda _: self._model_says(session, {"content": "", "tool_calls": [asked]}))
         if call.killed:
             self._plan(at, lambda _: self._kill(call.tool, args, ids))
             return
         for _ in range(call.announced):
-            self._plan(at, lambda _: self.hooks.issue(call.tool, args, ids))
+            self._unless_refused(run, at, self._issue(session, run))
         step = call.takes / (len(call.inside) + 1) / self.speed
         for place, nested in enumerate(call.inside):
-            self._nested(nested, ids["task_id"], at + step * (place + 0.5), step / 2)
+            self._nested(run, nested, at + step * (place + 0.5), step / 2)
+        ends = at + call.takes / self.speed
         if call.runs:
-            self._plan(at + call.takes / self.speed, lambda _: self._work(call, args))
+            self._unless_refused(run, ends, lambda _: self._work(call, args))
         if call.ending:
-            self._plan(at + call.takes / self.speed, self._report(session, call, args, ids, call.ending))
+            self._unless_refused(run, ends, self._report(session, run, call.ending))
         if call.later:
-            self._plan(at + call.later.after, self._report(None, call, args, ids, call.later))
+            self._unless_refused(run, at + call.later.after, self._report(None, run, call.later))
 
-    def _report(self, session: _Session | None, call: Call, args: dict[str, Any], ids: Ids, ending: Ending) -> Beat:
+    def _unless_refused(self, run: _Running, at: float, beat: Beat) -> None:
+        self._plan(at, lambda moment: None if run.refused else beat(moment))
+
+    def _issue(self, session: _Session, run: _Running) -> Beat:
+        """The call is announced. One that the plugin blocks does not run, and is reported as blocked at once."""
+        call, args, ids = run.call, run.args, run.ids
+
+        def beat(_: float) -> None:
+            why = block_message(self.hooks.issue(call.tool, args, ids))
+            if why is None:
+                return
+            run.refused = True
+            run.answer.refused(why)
+            text = result_text({"error": why})
+            self._say(session, _tool_message(run, text))
+            self.hooks.report(call.tool, args, text, ids, "blocked", "plugin_block", 0)
+
+        return beat
+
+    def _report(self, session: _Session | None, run: _Running, ending: Ending) -> Beat:
         """The tool's end reaches the host; without a session only the plugin hears of it."""
+        call, args, ids = run.call, run.args, run.ids
         text = result_text(call.result if ending.result is None else ending.result)
         took = int(1000 * (ending.after or call.takes / self.speed)) if call.runs else 0
 
@@ -187,19 +258,23 @@ class Host:
             if call.runs and not ending.after and ending.status in ("ok", "error"):
                 self.hooks.returned(call.tool, args, text, ids)
             if session is not None:
-                message = {"role": "tool", "name": call.tool, "tool_call_id": ids["tool_call_id"], "content": text}
-                self._say(session, message)
+                self._say(session, _tool_message(run, text))
             self.hooks.report(call.tool, args, text, ids, ending.status, ending.error_type, took)
 
         return beat
 
-    def _nested(self, call: Call, task_id: str, at: float, takes: float) -> None:
+    def _nested(self, script: _Running, call: Call, at: float, takes: float) -> None:
         """A call from inside a script: the host names its task only, and reports no end."""
-        ids = {"session_id": "", "turn_id": "", "tool_call_id": "", "task_id": task_id}
-        args = dict(call.args)
-        self._plan(at, lambda _: self.hooks.issue(call.tool, args, ids))
+        ids = {"session_id": "", "turn_id": "", "tool_call_id": "", "task_id": script.ids["task_id"]}
+        run = _Running(call, dict(call.args), ids, script.answer)
+
+        def issue(_: float) -> None:
+            run.refused = script.refused or block_message(self.hooks.issue(call.tool, run.args, ids)) is not None
+
+        self._plan(at, issue)
         if call.ending:
-            self._plan(at + takes, lambda _: self.hooks.returned(call.tool, args, result_text(call.result), ids))
+            text = result_text(call.result)
+            self._unless_refused(run, at + takes, lambda _: self.hooks.returned(call.tool, run.args, text, ids))
 
     def _work(self, call: Call, args: Mapping[str, Any]) -> None:
         """What the simulated tools really do: a cron job that was created is written where a host keeps its jobs."""
@@ -230,6 +305,10 @@ class Host:
         title = f"{chat.title} #{session.renewed + 1}" if chat.title else None
         self._store.end_session(before, "compression", at=self._clock())
         self._store.add_session(session.id, chat, at=self._clock(), parent=before, title=title)
+
+
+def _tool_message(run: _Running, text: str) -> dict[str, Any]:
+    return {"role": "tool", "name": run.call.tool, "tool_call_id": run.ids["tool_call_id"], "content": text}
 
 
 def _hex(numbers: random.Random, digits: int) -> str:

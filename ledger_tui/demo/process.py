@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ledger.engine.paths import Paths
+from ledger_tui.demo import policies, release
 from ledger_tui.demo.hooks import Door, Ids, Past, PastClock
 from ledger_tui.demo.host import Host
 from ledger_tui.demo.scenarios import SCENARIOS
@@ -68,6 +70,7 @@ def _watch(stop: threading.Event) -> None:
 def run(plan: Plan, stop: threading.Event) -> None:
     """Play the plan in its home, which has no `state.db` yet."""
     home = Path(plan.home)
+    policies.put(Paths(home))
     clock = PastClock(plan.opened_at)
     past = Past(home, clock)
     moment = [clock.wall]
@@ -156,4 +159,5 @@ if __name__ == "__main__":
     if sys.argv[1] == _VICTIM:
         _victim()
     else:
+        release.announce()
         main(sys.argv[1])

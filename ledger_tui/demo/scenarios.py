@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ledger_tui.demo.desk import DESK, DESK_LIVE, SWITCHES
 from ledger_tui.demo.everyday import EVERYDAY, HOUR
 from ledger_tui.demo.making import cron, lost
 from ledger_tui.demo.operations import OPERATIONS
@@ -70,14 +71,16 @@ SCENARIOS = {
         Scenario(
             "everyday",
             "Chats, a night job and work at the machine; some of it is lost on the way.",
-            (*_PAST, _reminders(-95.0)),
+            (*_PAST, replace(DESK, turns=DESK.turns + DESK_LIVE), _reminders(-95.0)),
             frozenset({"cottage", "ops", "site"}),
+            SWITCHES,
         ),
         Scenario(
             "lost-cron",
             "The same past; then only the chat in which a cron job is lost to a compaction (hermes-agent #90985).",
-            (*(replace(chat, small_talk=()) for chat in _PAST), _reminders(-110.0)),
+            (*(replace(chat, small_talk=()) for chat in _PAST), DESK, _reminders(-110.0)),
             frozenset(),
+            SWITCHES,
         ),
     )
 }

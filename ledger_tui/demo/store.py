@@ -21,13 +21,15 @@ CREATE TABLE sessions(
     thread_id TEXT, display_name TEXT, origin_json TEXT, model TEXT, model_config TEXT,
     parent_session_id TEXT REFERENCES sessions(id), started_at REAL NOT NULL, ended_at REAL, end_reason TEXT,
     message_count INTEGER DEFAULT 0, tool_call_count INTEGER DEFAULT 0, title TEXT, cwd TEXT,
-    archived INTEGER NOT NULL DEFAULT 0, profile_name TEXT, handoff_state TEXT, last_activity_at REAL);
+    archived INTEGER NOT NULL DEFAULT 0, profile_name TEXT, handoff_state TEXT, last_activity_at REAL,
+    api_call_count INTEGER DEFAULT 0);
 CREATE INDEX idx_sessions_key ON sessions(session_key, started_at DESC);
 CREATE UNIQUE INDEX idx_sessions_title ON sessions(title) WHERE title IS NOT NULL;
 CREATE TABLE messages(
     id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL,
     content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL,
-    active INTEGER NOT NULL DEFAULT 1, compacted INTEGER NOT NULL DEFAULT 0, api_content TEXT);
+    active INTEGER NOT NULL DEFAULT 1, compacted INTEGER NOT NULL DEFAULT 0, api_content TEXT,
+    display_metadata TEXT);
 CREATE INDEX idx_messages_session ON messages(session_id, timestamp);
 CREATE TABLE gateway_routing(
     scope TEXT NOT NULL, session_key TEXT NOT NULL, entry_json TEXT NOT NULL, updated_at REAL NOT NULL,
@@ -68,6 +70,14 @@ class SessionStore:
                 (self._scope, chat.session_key, json.dumps(entry), at),
             )
 
+    def title_session(self, session_id: str, title: str | None) -> None:
+        """What a conversation is about, as a model put it."""
+        self._connection.execute("UPDATE sessions SET title=? WHERE id=?", (title, session_id))
+
+    def count_request(self, session_id: str) -> None:
+        """A model was asked in this conversation."""
+        self._connection.execute("UPDATE sessions SET api_call_count=api_call_count+1 WHERE id=?", (session_id,))
+
     def end_session(self, session_id: str, reason: str, *, at: float) -> None:
         self._connection.execute(
             "UPDATE sessions SET ended_at=?, end_reason=? WHERE id=? AND ended_at IS NULL", (at, reason, session_id)
@@ -75,15 +85,16 @@ class SessionStore:
 
     def add_message(self, session_id: str, message: Mapping[str, Any], *, at: float) -> None:
         """Keep one message of the conversation, in the shape in which the host hands it to the model."""
-        calls = message.get("tool_calls")
+        calls, typed = message.get("tool_calls"), message.get("display_metadata")
         with self._connection:
             self._connection.execute("BEGIN")
             self._connection.execute(
                 "INSERT INTO messages(session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp,"
-                " api_content) VALUES(?,?,?,?,?,?,?,?)",
+                " api_content, display_metadata) VALUES(?,?,?,?,?,?,?,?,?)",
                 (
                     session_id, message["role"], message.get("content"), message.get("tool_call_id"),
                     json.dumps(calls) if calls else None, message.get("name"), at, message.get("api_content"),
+                    json.dumps(typed, ensure_ascii=False) if typed else None,
                 ),
             )  # fmt: skip
             self._connection.execute(

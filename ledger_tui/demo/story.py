@@ -92,6 +92,17 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """Somebody changes the mode of a policy."""
+
+    at: float
+    """Seconds from the opening, as for a turn."""
+    word: str
+    prompts: bool = False
+    """The prompt policy's mode, not the tool policy's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """What a demonstration plays."""
 
@@ -100,3 +111,5 @@ class Scenario:
     chats: tuple[Chat, ...]
     talkative: frozenset[str]
     """Chats whose small talk goes on."""
+    switches: tuple[Switch, ...] = ()
+    """Before the first one both policies are in dry run."""

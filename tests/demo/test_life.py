@@ -47,9 +47,8 @@ class Heard:
     def session_start(self, session_id: str, platform: str) -> None:
         self.moments.append(("start", platform))
 
-    def turn_start(self, ids: Ids, text: str, history: list[dict[str, Any]]) -> str:
-        self.moments.append(("turn", text))
-        return ""
+    def pre_llm_call(self, **payload: Any) -> Any:
+        self.moments.append(("turn", payload["user_message"]))
 
     def issue(self, tool: str, args: dict[str, Any], ids: Ids) -> None:
         self.moments.append(("issue", tool, "with an id" if ids["tool_call_id"] else "inside"))
