@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -12,39 +11,31 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import Screen
 from textual.widgets import Static
 
 from agent_ledger.engine.policy.rules import ToolPolicy
-from ledger_tui.sources.decisions import Refusal
-from ledger_tui.sources.ledger import LedgerChange
 from ledger_tui.sources.policy_files import example_policy
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
-from widgets.look import NO_SESSION, clock_text
 from widgets.policy_tables import RefusalTable, RuleTable
 from widgets.prompt_bar import PromptBar
 from widgets.top_line import TopLine
 
 from . import policy_words as words
-from .call_details import CallDetailsScreen
-from .calls_model import CallsModel
-from .calls_words import health_word
 from .commands import Command
-from .export import ExportError, default_name, export_shapes
 from .feeds import Desk
 from .policy_model import PolicyModel, tried
+from .record_screen import RecordScreen
 
 LOOK_S = 1.0
 """How often the policies' files are looked at; so does the plugin."""
 
-_OWN_ACTIONS = {"try", "pane", "clear", "export"}
 
-
-class PolicyScreen(Screen[None]):
+class PolicyScreen(RecordScreen):
     """What is refused, what would be, and why."""
 
     CSS_PATH = "policy.tcss"
+    OWN_ACTIONS = frozenset({"try", "pane", "clear", "export"})
     TITLE = "Policy"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012
@@ -58,15 +49,10 @@ class PolicyScreen(Screen[None]):
     ]
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self.model = PolicyModel()
-        # Knows no rows; details of a call need its judgement of writers and times.
-        self._calls = CallsModel(desk.clock, desk.mono)
         self._command = ""
         self._trial = ""
-        self._texts: dict[str, str] = {}
-        self._dirty = False
 
     # Composition
 
@@ -76,7 +62,7 @@ class PolicyScreen(Screen[None]):
         yield Static("", id="modes", markup=False)
         with Container(id="body"):
             yield RuleTable(self.model.rules, id="rules")
-            yield RefusalTable(self.model.view, self._time_of, id="decisions")
+            yield RefusalTable(self.model.view, lambda one: self._clock_text(one.at), id="decisions")
         yield Static("", id="about", markup=False)
         yield Static("", id="trial", markup=False)
         yield PromptBar(id="prompt")
@@ -84,10 +70,7 @@ class PolicyScreen(Screen[None]):
         yield KeyHints(id="keys")
 
     def on_mount(self) -> None:
-        self._desk.ledger_changed.subscribe(self, self._ledger_changed)
-        latest = self._desk.latest()
-        if latest is not None:
-            self._calls.apply(replace(latest, calls=()))
+        self._follow_ledger()
         self._rules.add_class("-shown")
         self._rules.focus()
         self.set_interval(LOOK_S, self._look)
@@ -104,10 +87,6 @@ class PolicyScreen(Screen[None]):
 
     # What happens outside
 
-    def _ledger_changed(self, change: LedgerChange) -> None:
-        self._calls.apply(replace(change, calls=()))
-        self._paint()
-
     @work(group="policy-files", exclusive=True, exit_on_error=False)
     async def _look(self) -> None:
         """Read the files where they changed, away from the keys: a policy may hold many patterns."""
@@ -122,32 +101,16 @@ class PolicyScreen(Screen[None]):
             self.model.decided(change)
             self._paint()
 
-    # Painting: everything below draws only what differs
+    # Painting
 
-    def on_resize(self) -> None:
-        # The classes for the new size are in place only after the next refresh.
-        self.call_after_refresh(self._paint)
-
-    def on_screen_resume(self) -> None:
-        if self._dirty:
-            self._paint()
-
-    def _paint(self) -> None:
-        if not self.is_current:
-            self._dirty = True
-            return
-        self._dirty = False
+    def _draw(self) -> None:
         model = self.model
         self._rules.rows_changed()
         self._rules.say(count=str(len(model.rules) or ""), empty=words.rules_empty(model))
         self._decisions.rows_changed()
         self._decisions.say(count=words.decisions_count(model), empty=words.decisions_empty(model))
-        health = self._calls.health
-        if self._calls.loaded:
-            self.query_one(TopLine).show(words.totals(model), state=health.state, text=health_word(health), clock="")
-        else:
-            self.query_one(TopLine).show((), state="missing", text="reading", clock="")
-        self._say("notice", words.notice(model, health.text))
+        self._paint_top(words.totals(model))
+        self._say("notice", words.notice(model, self._calls.health.text))
         self._say("modes", words.mode_lines(model))
         self.query_one("#modes").set_class(words.has_trouble(model), "-wrong")
         self._say("trial", self._trial)
@@ -166,17 +129,6 @@ class PolicyScreen(Screen[None]):
         elif self._rules.has_class("-shown") and rule < len(model.rules):
             text = words.about_rule(model.rules.at(rule))
         self._say("about", text)
-
-    def _say(self, name: str, text: str) -> None:
-        if self._texts.get(name) != text:
-            self._texts[name] = text
-            self.query_one(f"#{name}", Static).update(text)
-
-    def _time_of(self, one: Refusal) -> str:
-        return clock_text(one.at, self._desk.clock(), self._desk.zone)
-
-    def _name_of(self, session_id: str) -> str:
-        return self._desk.titles.get(session_id) or session_id or NO_SESSION
 
     # Choosing
 
@@ -204,15 +156,12 @@ class PolicyScreen(Screen[None]):
         index = self._decisions.cursor
         ledger_id = self.model.view.at(index).ledger_id if index < len(self.model.view) else None
         if ledger_id is not None:
-            self.app.push_screen(CallDetailsScreen(self._desk, self._calls, self._name_of, ledger_id))
+            self._open_call(ledger_id)
 
     # Keys
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that would do nothing now are not offered; while somebody types, none of ours is."""
-        if self.is_mounted and self.query_one(PromptBar).is_open and action in _OWN_ACTIONS:
-            return False
-        return action != "clear" or bool(self._trial) or self.model.chosen is not None
+    def _is_narrowed(self) -> bool:
+        return bool(self._trial) or self.model.chosen is not None
 
     def action_pane(self) -> None:
         self._focus_pane(self._decisions if self._rules.has_class("-shown") else self._rules)
@@ -231,29 +180,16 @@ class PolicyScreen(Screen[None]):
         )
 
     def action_export(self) -> None:
-        name = default_name(self._desk.clock(), self._desk.zone, "policy")
-        self.query_one(PromptBar).ask("export", "Export to", name, "A new file, .csv or .json")
+        self._ask_export("policy")
 
-    @on(PromptBar.Answered)
-    def _answered(self, event: PromptBar.Answered) -> None:
-        try:
-            if event.purpose == "try":
-                self.try_command(event.value)
-            elif event.value.strip():
-                number = export_shapes(event.value, self.model.shapes())
-                self.notify(f"{number} decisions were written to {event.value}", markup=False)
-        except ExportError as error:
-            event.bar.complain(str(error))
-            return
-        event.bar.close()
-        self._shown_pane.focus()
-
-    @on(PromptBar.Dismissed)
-    def _dismissed(self) -> None:
-        self._shown_pane.focus()
+    def _take(self, purpose: str, line: str) -> None:
+        if purpose == "try":
+            self.try_command(line)
+        else:
+            self._export(line, self.model.shapes(), "decisions")
 
     @property
-    def _shown_pane(self) -> LineList:
+    def _list_in_use(self) -> LineList:
         return self._rules if self._rules.has_class("-shown") else self._decisions
 
     def try_command(self, command: str) -> None:

@@ -13,33 +13,27 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 from textual.widgets import Digits, Static
 
-from agent_ledger.engine.posture import Finding
 from agent_ledger.engine.severity import SEVERITY_WEIGHT
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.ledger import LedgerChange
 from widgets.asi_list import ALL, AsiList, AsiRow
-from widgets.finding_table import FindingTable, Step
+from widgets.finding_table import FindingTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
-from widgets.look import NO_SESSION, clock_text
+from widgets.look import clock_text
 from widgets.prompt_bar import PromptBar
 from widgets.score_plot import ScorePlot
 from widgets.severity_sums import SeveritySums
 from widgets.top_line import TopLine
 
 from . import posture_words as words
-from .call_details import CallDetailsScreen
-from .calls_model import CallsModel
-from .calls_words import health_word
 from .commands import Command
-from .export import ExportError, default_name, export_shapes
 from .feeds import Desk
-from .filter_terms import FilterError
 from .finding_terms import TERMS, FindingFilter, complete_finding_terms, parse_finding_filter
 from .posture_model import EVERYTHING, PostureModel
+from .record_screen import RecordScreen
 
 SLICE = 20
 """Rows scored between two looks at the clock."""
@@ -50,13 +44,12 @@ TURN_S = 0.004
 PROGRESS_S = 0.3
 """How often the screen shows how far a long reading has come."""
 
-_OWN_ACTIONS = {"filter", "pane", "ids", "clear", "export"}
 
-
-class PostureScreen(Screen[None]):
+class PostureScreen(RecordScreen):
     """How risky the recorded activity looks."""
 
     CSS_PATH = "posture.tcss"
+    OWN_ACTIONS = frozenset({"filter", "pane", "ids", "clear", "export"})
     TITLE = "Posture"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (120, "-wide"), (150, "-huge")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012
@@ -75,17 +68,12 @@ class PostureScreen(Screen[None]):
     ]
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self.model = PostureModel()
-        # Knows no rows; details of a call need its judgement of writers and times.
-        self._calls = CallsModel(desk.clock, desk.mono)
         self._line = ""
         self._typed = EVERYTHING
         self._asi = ALL
         self._trouble = ""
-        self._texts: dict[str, str] = {}
-        self._dirty = False
 
     # Composition
 
@@ -101,17 +89,14 @@ class PostureScreen(Screen[None]):
         yield Static("", id="brief", markup=False)
         with Horizontal(id="body"):
             yield AsiList((ALL, *self.model.ids), self._asi_row, id="ids")
-            yield FindingTable(self.model, self._time_of, id="findings")
+            yield FindingTable(self.model, lambda one: self._clock_text(one.at), id="findings")
         yield Static("", id="evidence", markup=False)
         yield PromptBar(id="prompt")
         yield Static("", id="limits", markup=False)
         yield KeyHints(id="keys")
 
     def on_mount(self) -> None:
-        self._desk.ledger_changed.subscribe(self, self._ledger_changed)
-        latest = self._desk.latest()
-        if latest is not None:
-            self._calls.apply(replace(latest, calls=()))
+        self._follow_ledger()
         self.set_interval(PROGRESS_S, self._show_progress)
         self.set_interval(1.0, self._paint)
         self._findings.focus()
@@ -129,12 +114,11 @@ class PostureScreen(Screen[None]):
     # What happens outside
 
     def _ledger_changed(self, change: LedgerChange) -> None:
-        self._calls.apply(replace(change, calls=()))
         if change.reset or self._trouble:
             self._score()
         else:
             self.model.changed(change.calls)
-        self._paint()
+        super()._ledger_changed(change)
 
     @work(group="scoring", exclusive=True, exit_on_error=False)
     async def _score(self) -> None:
@@ -165,21 +149,9 @@ class PostureScreen(Screen[None]):
             self.model.settle()
             self._paint()
 
-    # Painting: everything below draws only what differs
+    # Painting
 
-    def on_resize(self) -> None:
-        # The classes for the new size are in place only after the next refresh.
-        self.call_after_refresh(self._paint)
-
-    def on_screen_resume(self) -> None:
-        if self._dirty:
-            self._paint()
-
-    def _paint(self) -> None:
-        if not self.is_current:
-            self._dirty = True
-            return
-        self._dirty = False
+    def _draw(self) -> None:
         model = self.model
         self._findings.rows_changed()
         self._findings.say(count="", empty=words.empty_text(model))
@@ -192,12 +164,8 @@ class PostureScreen(Screen[None]):
         self._paint_evidence()
 
     def _paint_head(self) -> None:
-        model, top = self.model, self.query_one(TopLine)
-        health = self._calls.health
-        if self._calls.loaded:
-            top.show(words.totals(model), state=health.state, text=health_word(health), clock="")
-        else:
-            top.show((), state="missing", text="reading", clock="")
+        model = self.model
+        self._paint_top(words.totals(model))
         score = "" if model.score is None else str(model.score)
         if self._texts.get("digits") != score:
             self._texts["digits"] = score
@@ -224,21 +192,10 @@ class PostureScreen(Screen[None]):
         told = words.about_id(self.model.wanted.asi) if step is None else words.evidence(step.finding, self._name_of)
         self._say("evidence", told)
 
-    def _say(self, name: str, text: str) -> None:
-        if self._texts.get(name) != text:
-            self._texts[name] = text
-            self.query_one(f"#{name}", Static).update(text)
-
     def _asi_row(self, key: str) -> AsiRow:
         model = self.model
         found = model.all if key == ALL else model.ids[key]
         return AsiRow(key, words.asi_title(key), found.findings, found.points, words.is_observable(key))
-
-    def _time_of(self, one: Finding) -> str:
-        return clock_text(one.at, self._desk.clock(), self._desk.zone)
-
-    def _name_of(self, session_id: str) -> str:
-        return self._desk.titles.get(session_id) or session_id or NO_SESSION
 
     # Choosing
 
@@ -261,8 +218,7 @@ class PostureScreen(Screen[None]):
     def _opened(self) -> None:
         index = self._findings.cursor
         if index < len(self.model):
-            step: Step = self.model.at(index)
-            self.app.push_screen(CallDetailsScreen(self._desk, self._calls, self._name_of, step.finding.ledger_id))
+            self._open_call(self.model.at(index).finding.ledger_id)
 
     def _view_changed(self) -> None:
         asi = self._typed.asi if self._typed.asi is not None else self._asi or None
@@ -283,11 +239,12 @@ class PostureScreen(Screen[None]):
 
     # Keys
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that would do nothing now are not offered; while somebody types, none of ours is."""
-        if self.is_mounted and self.query_one(PromptBar).is_open and action in _OWN_ACTIONS:
-            return False
-        return action != "clear" or bool(self._line) or self._asi != ALL
+    def _is_narrowed(self) -> bool:
+        return bool(self._line) or self._asi != ALL
+
+    @property
+    def _list_in_use(self) -> LineList:
+        return self._findings
 
     def action_pane(self) -> None:
         """To the ids and back, where both are in view."""
@@ -320,26 +277,13 @@ class PostureScreen(Screen[None]):
         return complete_finding_terms(line, rules=model.rules, tools=model.tools, sessions=model.sessions - {""})
 
     def action_export(self) -> None:
-        name = default_name(self._desk.clock(), self._desk.zone, "posture")
-        self.query_one(PromptBar).ask("export", "Export to", name, "A new file, .csv or .json")
+        self._ask_export("posture")
 
-    @on(PromptBar.Answered)
-    def _answered(self, event: PromptBar.Answered) -> None:
-        try:
-            if event.purpose == "filter":
-                self.filter_by(event.value)
-            elif event.value.strip():
-                number = export_shapes(event.value, self.model.json())
-                self.notify(f"{number} findings were written to {event.value}", markup=False)
-        except (FilterError, ExportError) as error:
-            event.bar.complain(str(error))
-            return
-        event.bar.close()
-        self._findings.focus()
-
-    @on(PromptBar.Dismissed)
-    def _dismissed(self) -> None:
-        self._findings.focus()
+    def _take(self, purpose: str, line: str) -> None:
+        if purpose == "filter":
+            self.filter_by(line)
+        else:
+            self._export(line, self.model.json(), "findings")
 
     # Help and command palette
 
