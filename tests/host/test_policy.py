@@ -83,6 +83,27 @@ def test_a_budget_holds_for_calls_that_start_together(make_home: MakeHome) -> No
     assert sorted(row["status"] for row in home.rows("three")) == ["CONFIRMED", "CONFIRMED", "ERROR:blocked"]
 
 
+def test_of_three_delegates_that_start_together_a_budget_of_two_lets_two_run(make_home: MakeHome) -> None:
+    home = make_home("policy-delegates")
+    policy(home, "enforce", {"name": "pair", "tools": ["delegate_task"], "budget": {"calls": 2}})
+    kids = [f"[kid{number}] write" for number in range(3)]
+    home.model.script("[boss]", Calls([("delegate_task", {"goal": kid, "tasks": [{"goal": kid}]}) for kid in kids]))
+    for number, kid in enumerate(kids):
+        path = str(home.work / f"kid{number}.txt")
+        home.model.script(kid, call("write_file", path=path, content="k"), "child done")
+    home.run(
+        turn("boss", toolsets=["file", "terminal", "delegation"]),
+        *[{"do": "wait", "file": str(home.work / f"kid{number}.txt"), "seconds": 20} for number in range(2)],
+        {"do": "wait", "seconds": 2},
+    )
+    rows = home.rows("boss", tool="delegate_task")
+    assert [row["status"] for row in rows].count("ERROR:blocked") == 1
+    assert [row["status"] for row in rows].count("CONFIRMED") == 2
+    assert len(list(home.work.glob("kid?.txt"))) == 2
+    assert len([row for row in home.rows(tool="write_file") if row["status"] == "CONFIRMED"]) == 2
+    assert sum(bool(home.model.requests_of(kid)) for kid in kids) == 2
+
+
 def test_a_script_written_in_one_call_is_not_run_in_the_next(make_home: MakeHome) -> None:
     home = make_home("policy-split")
     policy(home, "enforce", DELETES)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +116,83 @@ def test_an_answer_in_the_models_place_does_not_hold_the_text_back(make_home: Ma
     assert "account 4711" in json.dumps(second)
     titles = [body for body in home.model.auxiliary if "account 4711" in json.dumps(body)]
     assert len(titles) == (0 if home.host.is_019 else 1)
+
+
+# The shell-hook form, without the plugin's own hooks
+
+
+def shell_hooks(home: HermesHome, *commands: str) -> None:
+    """Our plugin's folder lies in the home, not enabled; the commands stand in config.yaml, consent given there."""
+    lines = "".join(f"    - command: {json.dumps(command)}\n      timeout: 30\n" for command in commands)
+    home.configure(extra=f"hooks_auto_accept: true\nhooks:\n  pre_llm_call:\n{lines}")
+    config = home.home / "config.yaml"
+    text = config.read_text(encoding="utf-8")
+    assert "enabled: [agent-ledger]" in text
+    config.write_text(text.replace("enabled: [agent-ledger]", "enabled: []"), encoding="utf-8")
+
+
+def ours(home: HermesHome) -> str:
+    """The command as docs/prompts.md gives it, in the host's own Python."""
+    hook = home.home / "plugins" / "agent-ledger" / "prompt_hook.py"
+    return shlex.join([str(home.python), str(hook), "--hermes-home", str(home.home)])
+
+
+def script(home: HermesHome, name: str, text: str) -> str:
+    file = home.folder / name
+    file.write_text(text, encoding="utf-8")
+    return shlex.join([str(home.python), str(file)])
+
+
+BLOCK = '{"action": "block", "message": "no"}'
+CONTEXT = '{"context": "beside it"}'
+
+
+def hook_lines(home: HermesHome) -> list[str]:
+    """What the host logged of shell hooks, at WARNING and above."""
+    text = (home.home / "logs" / "agent.log").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if "agent.shell_hooks" in line and " INFO " not in line]
+
+
+def test_as_a_shell_hook_its_line_is_read_and_its_block_ignored(make_home: MakeHome) -> None:
+    home = make_home("shell")
+    policy(home, "enforce")
+    shell_hooks(home, ours(home))
+    path = home.work / "made.txt"
+    home.model.script("[sh]", call("write_file", path=str(path), content="x"), "answered")
+    done = home.run(turn("plain", "[plain] hello"), turn("sh", "[sh] about KD-123456"))
+    assert [one["final_response"] for one in done] == ["done", "answered"]
+    # Asked all the same, with nothing beside the text, and its tool ran: this form can only tell who reads the ledger.
+    assert home.model.user_messages("[sh]") == ["[sh] about KD-123456"] * 2
+    assert path.read_text(encoding="utf-8") == "x"
+    assert decisions(home) == [("sh", "customer-number", "enforce", "advisory")]
+    assert home.rows() == []
+    assert hook_lines(home) == []
+    assert all(b"KD-123456" not in file.read_bytes() for file in home.paths.data.iterdir() if file.is_file())
+
+
+def test_as_a_shell_hook_a_dry_run_only_counts(make_home: MakeHome) -> None:
+    home = make_home("shell-dry")
+    policy(home, "dry_run")
+    shell_hooks(home, ours(home))
+    home.run(turn("sh", "[sh] about KD-123456"))
+    assert home.model.user_messages("[sh]") == ["[sh] about KD-123456"]
+    assert decisions(home) == [("sh", "customer-number", "dry_run", "would-block")]
+
+
+def test_a_shell_hook_that_fails_is_a_line_in_the_log_and_the_turn_goes_on(make_home: MakeHome) -> None:
+    home = make_home("shell-fails")
+    seen = home.folder / "seen.json"
+    shell_hooks(
+        home,
+        str(home.folder / "missing"),
+        script(home, "two.py", f"import sys; print({BLOCK!r}); sys.exit(2)\n"),
+        script(home, "keep.py", f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read())\n"),
+        script(home, "context.py", f"import sys; print({CONTEXT!r}); sys.exit(3)\n"),
+    )
+    (done,) = home.run(turn("sh", "[sh] hello"))
+    assert done["final_response"] == "done"
+    assert home.model.user_messages("[sh]") == ["[sh] hello\n\nbeside it"]
+    assert any("missing" in line for line in hook_lines(home))
+    event = json.loads(Path(seen).read_text(encoding="utf-8"))
+    assert (event["hook_event_name"], event["session_id"]) == ("pre_llm_call", "sh")
+    assert event["extra"]["user_message"] == "[sh] hello"

@@ -101,9 +101,12 @@ def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     Path("host.pid").write_text(str(os.getpid()), encoding="utf-8")
     import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it makes the host discover plugins
+    from agent.shell_hooks import register_from_config  # type: ignore[import-not-found]
+    from hermes_cli.config import load_config
     from hermes_cli.plugins import discover_plugins
 
     discover_plugins()
+    register_from_config(load_config())  # As the command line and the gateway do when they start.
     host = Host(plan)
     actions = {"turn": host.turn, "hook": _hook, "wait": _wait}
     with open(plan["report"], "a", encoding="utf-8") as report:
