@@ -102,7 +102,7 @@ def main() -> None:
     Path("host.pid").write_text(str(os.getpid()), encoding="utf-8")
     import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it makes the host discover plugins
     from agent.shell_hooks import register_from_config  # type: ignore[import-not-found]
-    from hermes_cli.config import load_config
+    from hermes_cli.config import load_config  # type: ignore[import-not-found]
     from hermes_cli.plugins import discover_plugins
 
     discover_plugins()
