@@ -13,6 +13,7 @@ from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, ho
 from ledger_tui.commands.errors import DONE, UNREADABLE
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.policy_file import PROMPTS, TOOLS
 from ledger_tui.commands.reading import count_sessions
 from ledger_tui.sources.guard import SourceError
 
@@ -49,8 +50,9 @@ def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
         files.set_aside(place),
         files.settings_file(place),
         *files.policy_modes(place),
-        policy.tool_policy(place),
-        *prompts.prompt_policy(place),
+        policy.policy_file(place, TOOLS),
+        policy.policy_file(place, PROMPTS),
+        *prompts.honoured(place),
         store_check,
         *host.plugin(place),
         host.misleading_log(place),

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import agent_ledger
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.load import load
@@ -21,10 +18,9 @@ from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import amount, print_json, print_json_line, print_json_list, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.policy_file import TOOLS, events, file_to_judge_by, lint, no_event
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.decisions import read_refusals, refusal_json
-
-EXAMPLE = Path(agent_ledger.__file__).with_name("policy.example.json")
 
 _PAGE = 1_000
 
@@ -106,21 +102,12 @@ def arguments(tool: str, text: str) -> Mapping[str, Any]:
 
 
 def _judged_lines(rehearsal: Rehearsal) -> Iterator[Decision]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if not line.strip():
-            continue
-        try:
-            event = json_module.loads(line)
-            tool, args, session = event["tool"], event.get("args") or {}, event.get("session_id") or ""
-            if not isinstance(tool, str) or not isinstance(args, dict):
-                raise TypeError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            warn(f"Line {number} is no JSON object with a tool and its args.")
-            yield Decision(
-                "block", "cannot-decide", "MEDIUM", inert(f"line {number} is no JSON object with tool and args")
-            )
-            continue
-        yield rehearsal.judge(tool, args, session_id=str(session), call_id=number)
+    for number, event in events():
+        tool, args, session = event.get("tool"), event.get("args") or {}, event.get("session_id") or ""
+        if isinstance(tool, str) and isinstance(args, dict):
+            yield rehearsal.judge(tool, args, session_id=str(session), call_id=number)
+        else:
+            yield Decision("block", "cannot-decide", "MEDIUM", inert(no_event(number, "a tool and its args")))
 
 
 def shape(decision: Decision) -> dict[str, Any]:
@@ -216,67 +203,12 @@ def _line(row: Mapping[str, Any]) -> str:
 @_group.command("lint")
 def linted(context: typer.Context, policy: _PolicyFile = None, json: _Json = False) -> None:
     """Can the policy's files be used? A mistake is named with its line. Exit 0 whatever is found."""
-    place: Place = context.obj
-    path = _named(policy) or place.data / "policy.json"
-    found = examined(path, place.data / "policy_mode")
-    if json:
-        print_json(found)
-        return
-    for line in _lint_text(found):
-        say(line)
-
-
-def examined(path: Path, mode_path: Path) -> dict[str, Any]:
-    """The shape of `policy lint --json`."""
-    mode = mode_of(mode_path)
-    there = path.exists()
-    loaded = load(path)
-    wrong = loaded if isinstance(loaded, PolicyError) else None
-    return {
-        "file": str(path),
-        "exists": there,
-        "valid": wrong is None,
-        "line": wrong.line if wrong and wrong.line else None,
-        "reason": wrong.reason if wrong and there else None,
-        "rules": [] if isinstance(loaded, PolicyError) else [rule.name for rule in loaded.rules],
-        "mode": mode.value,
-        "mode_valid": mode.valid,
-    }
-
-
-def _lint_text(found: Mapping[str, Any]) -> Iterator[str]:
-    file = inert(found["file"])
-    if not found["exists"]:
-        yield f"There is no {file}. To begin: cp {inert(str(EXAMPLE))} {file}"
-    elif found["valid"]:
-        yield f"{file}: in order, {amount(len(found['rules']), 'rule')}: {inert(', '.join(found['rules']) or 'none')}"
-    else:
-        line = f", line {found['line']}" if found["line"] else ""
-        yield f"{file}{line}: {inert(found['reason'])}"
-    if found["mode_valid"]:
-        yield f"The mode is {found['mode']}."
-    else:
-        yield "policy_mode holds no mode; write off, dry_run or enforce into it. The last valid one stays in force."
-    if found["mode"] == "enforce" and not found["valid"]:
-        yield "Until that is mended calls that change something are refused; writing off into policy_mode ends that."
-
-
-def _named(policy: str | None) -> Path | None:
-    if policy is None:
-        return None
-    path = Path(policy).expanduser()
-    if not path.exists():
-        raise unreadable(f"The policy {policy} named by --policy does not exist; check the path.")
-    return path
+    lint(context.obj, TOOLS, policy, json=json)
 
 
 def _rules(place: Place, policy: str | None) -> ToolPolicy:
-    """The policy to judge by. Without one in the home the shipped example serves, and that is said."""
-    path = _named(policy) or place.data / "policy.json"
-    if policy is None and not path.exists():
-        warn(f"There is no {path}; the example that comes with the program serves: {EXAMPLE}.")
-        path = EXAMPLE
-    loaded = load(path)
+    """The policy to judge by."""
+    loaded = load(file_to_judge_by(place, TOOLS, policy))
     if isinstance(loaded, PolicyError):
         raise unreadable(f"{loaded}.")
     return loaded

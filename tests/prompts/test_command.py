@@ -13,7 +13,7 @@ from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.prompts import PromptPolicy, enforced, load
 from agent_ledger.engine.recorder import Recorder
 from ledger_tui.cli import run
-from ledger_tui.commands.prompt_policy import EXAMPLE
+from ledger_tui.commands.policy_file import PROMPTS
 
 from .conftest import RULE
 
@@ -115,7 +115,7 @@ def test_lint_of_a_good_file_names_its_rules(program: Program) -> None:
     assert (found["valid"], found["rules"], found["mode"], found["mode_valid"]) == (
         True, ["customer-number"], "off", True,
     )  # fmt: skip
-    assert "1 rules are on: customer-number" in program("prompt-policy", "lint")[1]
+    assert "1 rule: customer-number" in program("prompt-policy", "lint")[1]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_doctor_and_status_say_what_this_host_does(
 
 
 def test_the_example_is_in_order_and_every_rule_has_a_message() -> None:
-    made = load(EXAMPLE)
+    made = load(PROMPTS.example)
     assert isinstance(made, PromptPolicy), made
     assert [rule.kind for rule in made.rules] == [
         "identifier", "card-number", "iban", "credential", "email", "internal-host", "injection", "invisible-text",

@@ -1,29 +1,29 @@
-"""Check of the tool policy: can its file be used?"""
+"""Check of a policy, the tools' and the prompts': can its file be used?"""
 
 from __future__ import annotations
 
 from agent_ledger.engine.policy.file import PolicyError
-from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import mode_of
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
+from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.policy_file import Kind
 
-NAME = "policy"
 
-
-def tool_policy(place: Place) -> Check:
+def policy_file(place: Place, kind: Kind) -> Check:
     """The file, judged by the mode that is set."""
-    mode = mode_of(place.data / "policy_mode").value
-    path = place.data / "policy.json"
+    mode = mode_of(place.data / kind.mode).value
+    path = place.data / kind.file
     on = mode in ("dry_run", "enforce")
-    refused = " Until that is mended calls that change something are refused." if mode == "enforce" else ""
+    refused = f" Until that is mended {kind.refused}." if mode == "enforce" else ""
     if not path.exists():
         if not on:
-            return Check(NAME, OK, "There is no tool policy.")
-        remedy = "Copy policy.example.json from the plugin's folder there, or write off into policy_mode."
-        return Check(NAME, FAIL, f"The mode is {mode}, but there is no {path}.{refused}", remedy)
-    loaded = load(path)
+            return Check(kind.command, OK, f"There is no {kind.title}.")
+        remedy = f"Copy {kind.example.name} from the plugin's folder there, or write off into {kind.mode}."
+        return Check(kind.command, FAIL, f"The mode is {mode}, but there is no {path}.{refused}", remedy)
+    loaded = kind.load(path)
     if isinstance(loaded, PolicyError):
-        remedy = "Mend that line; ledger-tui policy lint checks it again."
-        return Check(NAME, FAIL if on else WARN, f"{loaded}.{refused}", remedy)
-    return Check(NAME, OK, f"The tool policy is in order; {len(loaded.rules)} rules are on.")
+        remedy = f"Mend that line; ledger-tui {kind.command} lint checks it again."
+        return Check(kind.command, FAIL if on else WARN, f"{loaded}.{refused}", remedy)
+    rules = amount(len(loaded.rules), "rule")
+    return Check(kind.command, OK, f"The {kind.title} is in order, with {rules} switched on.")

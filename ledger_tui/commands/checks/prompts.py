@@ -1,41 +1,20 @@
-"""Checks of the prompt policy: can its file be used, and does the host do what it says?"""
+"""Check of the host that must honour the prompt policy."""
 
 from __future__ import annotations
 
 from agent_ledger.engine.policy.mode import mode_of
-from agent_ledger.engine.prompts import PolicyError, load
 from ledger_tui.commands import hosts, reading
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
+from ledger_tui.commands.checks import OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.policy_file import PROMPTS
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 
-NAME = "prompt-policy"
 
-
-def prompt_policy(place: Place) -> list[Check]:
-    """The file, and, where the policy is on, whether a refused message is really held back."""
-    mode = mode_of(place.data / "prompt_policy_mode").value
-    checks = [_file(place, mode)]
-    if mode in ("dry_run", "enforce"):
-        checks.append(_host(place, mode))
-    return checks
-
-
-def _file(place: Place, mode: str) -> Check:
-    path = place.data / "prompt_policy.json"
-    on = mode in ("dry_run", "enforce")
-    refused = " Until that is mended every message is refused." if mode == "enforce" else ""
-    if not path.exists():
-        if not on:
-            return Check(NAME, OK, "There is no prompt policy.")
-        remedy = "Copy prompt_policy.example.json from the plugin's folder there, or write off into prompt_policy_mode."
-        return Check(NAME, FAIL, f"The mode is {mode}, but there is no {path}.{refused}", remedy)
-    loaded = load(path)
-    if isinstance(loaded, PolicyError):
-        remedy = "Mend that line; ledger-tui prompt-policy lint checks it again."
-        return Check(NAME, FAIL if on else WARN, f"{loaded}.{refused}", remedy)
-    return Check(NAME, OK, f"The prompt policy is in order; {len(loaded.rules)} rules are on.")
+def honoured(place: Place) -> list[Check]:
+    """Where the policy is on: is a refused message really held back?"""
+    mode = mode_of(place.data / PROMPTS.mode).value
+    return [_host(place, mode)] if mode in ("dry_run", "enforce") else []
 
 
 def _host(place: Place, mode: str) -> Check:
