@@ -118,6 +118,19 @@ def test_an_answer_in_the_models_place_does_not_hold_the_text_back(make_home: Ma
     assert len(titles) == (0 if home.host.is_019 else 1)
 
 
+def test_what_is_said_into_a_running_turn_is_not_judged(make_home: MakeHome) -> None:
+    """The host asks its hooks when a turn starts and not again, so a steering message passes; the page says so."""
+    home = make_home("steered")
+    policy(home, "enforce")
+    home.model.script("[run]", call("terminal", command="touch started; sleep 1"), "steered")
+    (done,) = home.run(
+        {**turn("run", "[run] go"), "steer_when": str(home.work / "started"), "steer": "about KD-123456"}
+    )
+    assert done["final_response"] == "steered"
+    assert "KD-123456" in json.dumps(home.model.requests_of("[run]")[-1])
+    assert decisions(home) == []
+
+
 # The shell-hook form, without the plugin's own hooks
 
 

@@ -4,8 +4,9 @@
 leaves a report of what it had done. Environment and home are set by the caller, before anything of Hermes is
 imported. Actions, each an object with `do`:
 
-turn     {chat, text, toolsets?, interrupt_when?}: one turn of the conversation `chat`, resumed from the store where
-         this process does not know it. `interrupt_when`: a file; when it appears the user speaks up.
+turn     {chat, text, toolsets?, interrupt_when?, steer_when?, steer?}: one turn of the conversation `chat`, resumed
+         from the store where this process does not know it. `interrupt_when`: a file; when it appears the user speaks
+         up. `steer_when`: the same, and `steer` is said into the turn that runs.
 hook     {name, payload, then_ms?}: a hook through the host's dispatcher, and a pause after it.
 wait     {seconds, file?}: time passes, or a file appears before.
 """
@@ -17,6 +18,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,9 @@ class Host:
         chat = action["chat"]
         agent = self.agents.get(chat) or self._agent(chat, action)
         if "interrupt_when" in action:
-            threading.Thread(target=_speak_up, args=(agent, Path(action["interrupt_when"])), daemon=True).start()
+            _when(Path(action["interrupt_when"]), lambda: agent.interrupt("something else, please"))
+        if "steer_when" in action:
+            _when(Path(action["steer_when"]), lambda: agent.steer(action["steer"]))
         result = agent.run_conversation(
             action["text"],
             conversation_history=self.histories[chat],
@@ -72,10 +76,13 @@ class Host:
         return self.agents[chat]
 
 
-def _speak_up(agent: Any, when: Path) -> None:
-    while not when.exists():
-        time.sleep(0.02)
-    agent.interrupt("something else, please")
+def _when(file: Path, speak_up: Callable[[], Any]) -> None:
+    def wait() -> None:
+        while not file.exists():
+            time.sleep(0.02)
+        speak_up()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _hook(action: dict[str, Any]) -> dict[str, Any]:
