@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from agent_ledger.engine.paths import private_folder
 
 FILE = "ignored.json"
 _MOST_BYTES = 16_000_000
@@ -16,51 +20,87 @@ Ignored = frozenset[tuple[str, str]]
 """Pairs of raw session id and kind of anomaly."""
 
 
-def read_ignored(data: Path) -> Ignored:
-    """What was set aside; nothing where there is no file. Raises OSError, ValueError for a file of another shape."""
-    try:
-        with open(data / FILE, encoding="utf-8", errors="strict") as file:
-            found = json.loads(file.read(_MOST_BYTES))
-    except FileNotFoundError:
-        return frozenset()
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    entries = found.get("ignored") if isinstance(found, dict) else None
-    if not isinstance(entries, list):
-        raise ValueError("holds no list named ignored")
-    pairs = set()
-    for entry in entries:
-        if not (
-            isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("kind"), str)
-        ):
-            raise ValueError("an entry names no session and kind")
-        pairs.add((entry["session"], entry["kind"]))
-    return frozenset(pairs)
+class IgnoredError(Exception):
+    """`ignored.json` cannot be understood or written: one plain sentence."""
 
 
-def ignore(data: Path, session_id: str, kind: str) -> Ignored:
-    """Sets one anomaly aside. Raises OSError, and ValueError where the file there is of another shape."""
-    return _write(data, read_ignored(data) | {(session_id, kind)})
+class IgnoredFile:
+    """The file in the ledger's folder. It is made with the first anomaly that is set aside."""
+
+    def __init__(self, data: Path) -> None:
+        self.path = data / FILE
+        self.problem = ""
+        """Why the last `read` understood nothing; empty where it did."""
+
+    def read(self) -> Ignored:
+        """What was set aside; nothing where the file is missing, or cannot be understood (see `problem`)."""
+        try:
+            found = self._read()
+        except IgnoredError as error:
+            self.problem = str(error)
+            return frozenset()
+        self.problem = ""
+        return found
+
+    def add(self, session_id: str, kind: str) -> Ignored:
+        """Sets one anomaly aside. Raises IgnoredError; a file that cannot be understood is left alone."""
+        return self._change(lambda pairs: pairs | {(session_id, kind)})
+
+    def remove(self, session_id: str, kind: str) -> Ignored:
+        """Takes it back. Raises the same."""
+        return self._change(lambda pairs: pairs - {(session_id, kind)})
+
+    def _read(self) -> Ignored:
+        try:
+            found = json.loads(self._content())
+        except FileNotFoundError:
+            return frozenset()
+        except OSError as error:
+            raise IgnoredError(f"{self.path} cannot be read ({error.strerror}); check its rights.") from error
+        except (ValueError, RecursionError) as error:
+            raise IgnoredError(f"{self.path} is no JSON text; mend or remove it.") from error
+        try:
+            return frozenset(_pair(entry) for entry in found["ignored"])
+        except (KeyError, TypeError) as error:
+            raise IgnoredError(f"{self.path} holds no list of sessions and kinds; mend or remove it.") from error
+
+    def _content(self) -> bytes:
+        """Raises OSError, also for a pipe or device: those would be waited for."""
+        with open(self.path, "rb", opener=_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(0, "it is no plain file")
+            return file.read(_MOST_BYTES)
+
+    def _change(self, change: Callable[[Ignored], Ignored]) -> Ignored:
+        kept = change(self._read())
+        entries = [{"session": session, "kind": kind} for session, kind in sorted(kept)]
+        try:
+            private_folder(self.path.parent)
+            self._replace(json.dumps({"ignored": entries}, indent=1) + "\n")
+        except OSError as error:
+            why = error.strerror or error
+            raise IgnoredError(f"{self.path} cannot be written ({why}); check the disk and the folder.") from error
+        return kept
+
+    def _replace(self, content: str) -> None:
+        descriptor, part = tempfile.mkstemp(prefix=f".{FILE}.", dir=self.path.parent)  # Mode 0600.
+        try:
+            with open(descriptor, "w", encoding="ascii") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, self.path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
 
 
-def unignore(data: Path, session_id: str, kind: str) -> Ignored:
-    """Takes it back. Raises the same."""
-    return _write(data, read_ignored(data) - {(session_id, kind)})
+def _pair(entry: Any) -> tuple[str, str]:
+    session, kind = entry["session"], entry["kind"]
+    if not (isinstance(session, str) and isinstance(kind, str)):
+        raise TypeError
+    return session, kind
 
 
-def _write(data: Path, pairs: Iterable[tuple[str, str]]) -> Ignored:
-    kept = frozenset(pairs)
-    entries = [{"session": session, "kind": kind} for session, kind in sorted(kept)]
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, part = tempfile.mkstemp(prefix=f".{FILE}.", dir=data)  # Mode 0600.
-    try:
-        with open(descriptor, "w", encoding="ascii") as file:
-            json.dump({"ignored": entries}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, data / FILE)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-        raise
-    return kept
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
