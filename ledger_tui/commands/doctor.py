@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -74,13 +74,14 @@ def _inert(check: Check) -> Check:
     return Check(check.check, check.state, inert(check.text), inert(check.remedy))
 
 
-def as_text(checks: Iterable[Check]) -> list[str]:
+def as_text(checks: Sequence[Check]) -> list[str]:
     """The findings for a person, each with its remedy below it."""
     lines = []
+    width = max((len(check.check) for check in checks), default=0)
     for check in checks:
-        lines.append(f"{_MARKS[check.state]:<5} {check.check:<15} {check.text}")
+        lines.append(f"{_MARKS[check.state]:<5} {check.check:<{width}}  {check.text}")
         if check.remedy and check.state != OK:
-            lines.append(f"{'':<21} -> {check.remedy}")
+            lines.append(f"{'':<{5 + 1 + width}}  -> {check.remedy}")
     return lines
 
 

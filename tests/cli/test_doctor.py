@@ -39,6 +39,14 @@ def test_a_set_up_as_it_should_be(six_states: Any, doctor: Any, program: Any) ->
     assert "integrity" in text
 
 
+def test_the_column_of_names_is_as_wide_as_the_longest(program: Any, doctor: Any) -> None:
+    width = max(map(len, doctor()))
+    lines = program("doctor").out.splitlines()
+    assert all(line[6 + width : 8 + width] == "  " and line[8 + width] != " " for line in lines)
+    assert any(line[6:].startswith("prompt-policy-mode  ") for line in lines)
+    assert any(line.strip().startswith("-> ") for line in lines)
+
+
 def test_an_empty_home_and_none(doctor: Any, program: Any) -> None:
     assert doctor()["plugin"]["state"] == "warn"
     nowhere = program("doctor", "--json", env={"HERMES_HOME": "/nowhere"}).json
