@@ -50,6 +50,30 @@ def test_the_next_turns_read_the_marker(home: Home) -> None:
     assert resumed.turn("and on").api_calls == 1
 
 
+def test_a_refused_turn_is_not_the_one_that_compacts(home: Home) -> None:
+    home.policy()
+    chat = host()
+    for number in range(6):
+        chat.turn(f"turn {number}")
+    before = list(chat.messages)
+    assert (len(before), [kind for kind, _ in chat.auxiliary]) == (12, ["title"])
+    chat.turn("about KD-123456, please")
+    assert chat.messages[:12] == before
+    assert (len(chat.messages), len(chat.auxiliary), len(chat.memory)) == (14, 1, 12)
+    chat.turn("and on")
+    assert [kind for kind, _ in chat.auxiliary] == ["title", "summary"]
+
+
+def test_no_hook_reads_in_the_history_what_was_withheld(home: Home) -> None:
+    home.policy()
+    heard: list[Any] = []
+    chat = ReferenceHost(callbacks=[agent_ledger.pre_llm_call, lambda **payload: heard.append(payload)])
+    chat.turn("about KD-123456, please")
+    chat.turn("hello")
+    assert [one["content"] for one in heard[1]["conversation_history"]] == [MARKER, RULE["message"], "hello"]
+    assert "KD-123456" not in json.dumps(heard[1])
+
+
 def test_only_rule_time_session_and_turn_are_kept(home: Home) -> None:
     home.policy()
     host().turn("about KD-123456, please")
