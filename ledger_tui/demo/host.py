@@ -290,6 +290,7 @@ class Host:
     def _compact(self, chat: Chat, compaction: Compaction) -> Beat:
         def beat(_: float) -> None:
             session = self._sessions[chat.name]
+            self._store.count_request(session.id)  # For the summary.
             self._store.fold(session.id)
             if compaction.rotates:
                 self._rotate(chat, session)

@@ -75,7 +75,7 @@ class SessionStore:
         self._connection.execute("UPDATE sessions SET title=? WHERE id=?", (title, session_id))
 
     def count_request(self, session_id: str) -> None:
-        """A model was asked in this conversation."""
+        """A model was asked in this conversation, be it for an answer, a title or a summary."""
         self._connection.execute("UPDATE sessions SET api_call_count=api_call_count+1 WHERE id=?", (session_id,))
 
     def end_session(self, session_id: str, reason: str, *, at: float) -> None:
