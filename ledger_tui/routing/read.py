@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger_tui.sources.guard import connect, explain
-from ledger_tui.sources.reading import one_snapshot
+from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of_time
 
+from .legacy_routes import legacy_routes
 from .owners import store_owner
-from .rows import COLUMNS, EARLIEST, LATEST, Session, session
+from .resumed import Pause, find_resumed
+from .rows import COLUMNS, EARLIEST, LATEST, Session, as_stored, number, session, text
 
 SLICE_S = 0.03
 """Aim for one statement outside WAL mode, where a running read keeps the holder from committing."""
@@ -26,7 +28,11 @@ SLICE_S = 0.03
 BREATH_S = 0.005
 """Pause between two slices, in which a waiting holder gets its turn."""
 
-_FIRST, _SMALLEST, _LARGEST = 500, 20, 20_000
+MOST_S = 0.08
+"""A statement that takes longer than this there is stopped and asked again for less."""
+
+_FIRST, _LARGEST = 500, 20_000
+_LEASES = (("compression_locks", "session_id"), ("session_turn_leases", "conversation_id"))
 _BUSY_S = 5.0
 
 
@@ -56,6 +62,16 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """Somebody claims to be at work on a session. Raw text, times in seconds since 1970."""
+
+    table: str
+    session_id: str
+    holder: str
+    expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """All sessions of one file at one moment."""
 
@@ -67,9 +83,14 @@ class Store:
     lost_messages: dict[str, int] = field(default_factory=dict)
     """Messages by the id of a session that has no row."""
     routes: dict[str, str] = field(default_factory=dict)
-    """`entry_json` of `gateway_routing` by session key; the newest where scopes share a key."""
+    """`entry_json` of `gateway_routing` by session key, the newest where scopes share a key; and what only the older
+    `sessions.json` beside the store says, which the gateway still takes over."""
     moved: bool = False
     """The file was written to while it was read in slices: rows may not agree with each other."""
+    leases: tuple[Lease, ...] = ()
+    """Rows of `compression_locks` and `session_turn_leases`, expired ones too."""
+    resumed: Mapping[tuple[str, str], Pause] = field(default_factory=dict)
+    """By orphan and keyed row: the pause of the keyed row within which the orphan was spoken in."""
 
     @property
     def recent_host(self) -> bool:
@@ -85,9 +106,10 @@ def read_store(path: Path, home: Path, *, tell: Tell | None = None, stopped: Sto
     """Reads the store at `path`. Raises SourceError (whose `state` may be `missing`) and ReadingStoppedError."""
     with closing(connect(path, timeout_s=_BUSY_S)) as connection:
         try:
-            return read_sessions(connection, store_owner(path, home), tell=tell, stopped=stopped)
+            store = read_sessions(connection, store_owner(path, home), tell=tell, stopped=stopped)
         except sqlite3.Error as error:
             raise explain(path, error) from error
+    return replace(store, routes={**legacy_routes(path.parent), **store.routes})
 
 
 def read_sessions(
@@ -104,10 +126,12 @@ def read_sessions(
         sessions = {}
         for values in reader.sessions():
             row = session(values)
-            sessions[row.id] = row._replace(**_said(spoken.pop(row.id, None)))
-        routes = reader.routes()
-    lost = {key: count for key, (count, _) in spoken.items()}
-    return Store(sessions, owner, layout, lost, routes, moved())
+            said = spoken.pop(row.id, None)
+            sessions[row.id] = row if said is None else row._replace(**said._asdict())
+        routes, leases = reader.routes(), reader.leases()
+        resumed = find_resumed(connection, sessions.values(), owner, wal=layout.wal)
+    lost = {key: said.messages for key, said in spoken.items()}
+    return Store(sessions, owner, layout, lost, routes, moved(), leases, resumed)
 
 
 def read_layout(connection: sqlite3.Connection) -> Layout:
@@ -151,8 +175,20 @@ def _data_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def _said(counted: tuple[int, float | None] | None) -> dict[str, Any]:
-    return {} if counted is None else {"messages": counted[0], "spoken_at": counted[1]}
+class Spoken(NamedTuple):
+    """What the messages of one session say: how many, when the newest was, how many are still shown."""
+
+    messages: int
+    spoken_at: float | None
+    live: int
+
+    def plus(self, moment: float | None, shown: int) -> Spoken:
+        newest = self.spoken_at
+        later = moment if newest is None or (moment is not None and moment > newest) else newest
+        return Spoken(self.messages + 1, later, self.live + shown)
+
+
+_SILENT = Spoken(0, None, 0)
 
 
 class _Reader:
@@ -182,25 +218,26 @@ class _Reader:
         for page in self._pages(sql, -(2**63), lambda row: row[0]):
             yield from page
 
-    def spoken(self) -> dict[str, tuple[int, float | None]]:
-        """Messages and time of the newest one, by session id."""
+    def spoken(self) -> dict[str, Spoken]:
+        """What the messages say, by session id."""
         if not {"session_id", "timestamp"} <= self._layout.messages:
             return {}
         trusted = f"CASE WHEN timestamp BETWEEN {EARLIEST} AND {LATEST} THEN timestamp END"
+        live = "coalesce(active, 1) <> 0" if "active" in self._layout.messages else "1"
         if self._indexed():
             sql = (
-                f"SELECT session_id, count(*), max({trusted}) FROM messages WHERE session_id > ?"
+                f"SELECT session_id, count(*), max({trusted}), sum({live}) FROM messages"
+                " WHERE session_id > CAST(? AS TEXT) AND typeof(session_id) = 'text'"
                 " GROUP BY session_id ORDER BY session_id LIMIT ?"
             )
-            pages = self._pages(sql, "", lambda row: row[0])
-            return {str(row[0]): (row[1], row[2]) for page in pages for row in page}
-        sql = f"SELECT id, session_id, {trusted} FROM messages WHERE id > ? ORDER BY id LIMIT ?"
-        found: dict[str, tuple[int, float | None]] = {}
+            pages = self._pages(sql, b"", lambda row: as_stored(row[0]))
+            return {row[0]: Spoken(row[1], row[2], row[3]) for page in pages for row in page}
+        sql = f"SELECT rowid, session_id, {trusted}, {live} FROM messages WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        found: dict[str, Spoken] = {}
         for page in self._pages(sql, -(2**63), lambda row: row[0]):
-            for _, key, moment in page:
-                count, newest = found.get(key, (0, None))
-                latest = moment if newest is None or (moment is not None and moment > newest) else newest
-                found[key] = (count + 1, latest)
+            for _, key, moment, shown in page:
+                if isinstance(key, str):
+                    found[key] = found.get(key, _SILENT).plus(moment, shown)
         return found
 
     def _indexed(self) -> bool:
@@ -221,12 +258,25 @@ class _Reader:
         rows = self._connection.execute(f"SELECT session_key, entry_json FROM gateway_routing ORDER BY {order}")
         return {str(key): entry for key, entry in rows.fetchall() if isinstance(entry, str)}
 
+    def leases(self) -> tuple[Lease, ...]:
+        found = []
+        for table, key in _LEASES:
+            if {key, "holder", "expires_at"} <= _names(self._connection, table):
+                rows = self._connection.execute(f"SELECT {key}, holder, expires_at FROM {table}").fetchall()
+                found += [Lease(table, text(row[0]) or "", text(row[1]) or "", number(row[2])) for row in rows]
+        return tuple(found)
+
     def _pages(self, sql: str, start: Any, key: Callable[[Any], Any]) -> Iterator[list[Any]]:
         """Pages of `sql`, whose parameters are the last key seen and how many rows."""
         size, last = _FIRST, start
         while True:
             began = time.monotonic()
-            page = self._connection.execute(sql, (last, size)).fetchall()
+            try:
+                page = self._page(sql, last, size)
+            except SliceTimeoutError:
+                size = max(1, size // 4)
+                time.sleep(BREATH_S)
+                continue
             took = time.monotonic() - began
             yield page
             self._step(len(page))
@@ -235,7 +285,14 @@ class _Reader:
             last = key(page[-1])
             if not self._layout.wal:
                 time.sleep(BREATH_S)
-            size = max(_SMALLEST, min(_LARGEST, int(size * min(2.0, SLICE_S / max(took, 1e-6)))))
+            size = max(1, min(_LARGEST, int(size * min(2.0, SLICE_S / max(took, 1e-6)))))
+
+    def _page(self, sql: str, last: Any, size: int) -> list[Any]:
+        """Raises SliceTimeoutError where that would take too long; a single row is waited for."""
+        if self._layout.wal or size == 1:
+            return self._connection.execute(sql, (last, size)).fetchall()
+        with slice_of_time(self._connection, MOST_S):
+            return self._connection.execute(sql, (last, size)).fetchall()
 
     def _step(self, rows: int) -> None:
         if self._stopped is not None and self._stopped():

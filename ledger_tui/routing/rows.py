@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -50,6 +51,8 @@ class Session(NamedTuple):
     """Rows in `messages`, rewound and compacted ones too."""
     spoken_at: float | None = None
     """Time of the newest of them, damaged times left out."""
+    live: int | None = None
+    """Those that are neither rewound nor compacted; None where the file does not tell."""
 
     @property
     def last_active(self) -> float | None:
@@ -77,10 +80,16 @@ def session(values: Sequence[Any]) -> Session:
     row, key, source, user, session_key, chat, kind, thread, parent, *rest = values
     started, ended, reason, count, title, name, profile, active, handoff, archived, config = rest
     return Session(
-        row, text(key) or "", text(source) or "", text(user), text(session_key), text(chat), text(kind), text(thread),
-        text(parent), number(started), number(ended), text(reason), _whole(count), text(title), text(name),
-        text(profile), number(active), text(handoff), bool(archived), *markers(config),
+        row, text(key) or "", _kept(source) or "", _kept(user), _kept(session_key), _kept(chat), _kept(kind),
+        _kept(thread), text(parent), number(started), number(ended), _kept(reason), _whole(count), text(title),
+        _kept(name), _kept(profile), number(active), _kept(handoff), bool(archived), *markers(config),
     )  # fmt: skip
+
+
+def _kept(value: object) -> str | None:
+    """Text that many rows share, kept once: a large store would not fit into memory otherwise."""
+    found = text(value)
+    return found if found is None else sys.intern(found)
 
 
 def _whole(value: object) -> int | None:
@@ -92,6 +101,11 @@ def text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def as_stored(text: str) -> bytes:
+    """The bytes of a text in the file. SQLite takes no text that is no UTF-8, so keys are compared by these."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def number(value: object) -> float | None:
