@@ -14,7 +14,7 @@ from ledger_tui.commands import config_yaml, hosts
 from ledger_tui.commands.config_yaml import PluginLists, ShapeError
 from ledger_tui.commands.errors import refused, unreadable
 from ledger_tui.commands.plugin_folder import NAME
-from ledger_tui.commands.small_files import read_bytes, read_text
+from ledger_tui.sources.small_files import read_bytes, read_text
 
 _LIMIT = 4_000_000
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine.process import start_mark
-from ledger_tui.commands.small_files import read_text
+from ledger_tui.sources.small_files import read_text
 
 try:
     import fcntl

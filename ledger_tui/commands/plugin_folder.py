@@ -13,7 +13,7 @@ from pathlib import Path
 
 import agent_ledger
 from ledger_tui.commands.errors import refused, unreadable
-from ledger_tui.commands.small_files import read_text
+from ledger_tui.sources.small_files import read_text
 
 NAME = "agent-ledger"
 _FIELD = re.compile(r"^(name|version|author):[ ]+(.+?)\s*$")

@@ -15,14 +15,14 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
 from ledger_tui.commands import gateway, hosts, posture, reading
-from ledger_tui.commands import spooled as spooled_records
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
 from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.small_files import read_text
 from ledger_tui.demo.home import MARKER
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.set_aside import set_aside
+from ledger_tui.sources.small_files import read_text
 
 FAIL_ON = ("ghost", "orphan", "finding")
 _MODES = ("off", "dry_run", "enforce")
@@ -72,7 +72,7 @@ def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
             merged = snapshot.read_merged(ledger)
     around = place.ledger_paths
     spooled = spool.waiting(around, merged).records if around is not None else 0
-    aside = spooled_records.set_aside(place)
+    aside = set_aside(place.ledger_paths)
     return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled, "set_aside": aside}, host
 
 

@@ -15,7 +15,7 @@ from typing import TextIO
 
 from agent_ledger.engine.paths import DATA_FOLDER
 from ledger_tui.commands.errors import CommandError, refused, unreadable
-from ledger_tui.commands.small_files import read_bytes
+from ledger_tui.sources.small_files import read_bytes
 
 _HEAD = 4096
 _EXPORT = re.compile(

@@ -89,8 +89,8 @@ class LedgerSource(Source):
         self._tracker = Tracker()
 
     async def _change(self, delta: Delta | None) -> LedgerChange | None:
-        spooled = await self._spool.count(self._tracker.merged, time.monotonic())
-        health = health_of(self.trouble, spooled, foreign=self._tracker.shape.foreign)
+        beside = await self._spool.count(self._tracker.merged, time.monotonic())
+        health = health_of(self.trouble, beside, foreign=self._tracker.shape.foreign)
         if delta is None and health == self._health:
             return None
         self._health, self._last = health, delta or self._last

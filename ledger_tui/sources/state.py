@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import Inert, utc_seconds
 
-from .health import Health, health_of
+from .health import Beside, Health, health_of
 from .reading import SLICE_S, SliceTimeoutError, slice_of_time
 from .source import Source
 
@@ -86,7 +85,7 @@ class StateSource(Source):
                 missing = self._missing
                 found = await self._look(self._anew, lambda db: self._sessions.advance(db))
                 gone = self._missing and not missing
-                health = health_of(self.trouble, spool.SpoolState(), foreign=False)
+                health = health_of(self.trouble, Beside(), foreign=False)
                 if found is None and not gone and health == self._health:
                     continue
                 self._health = health

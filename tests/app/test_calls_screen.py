@@ -389,6 +389,14 @@ async def test_waiting_records_are_shown(ledger: Ledger, start: Start) -> None:
         await run.until_shown("⚠ degraded 2 spooled")
 
 
+async def test_records_that_were_set_aside_are_shown(ledger: Ledger, start: Start) -> None:
+    a_day(ledger)
+    ledger.paths.spool.mkdir(mode=0o700)
+    (ledger.paths.spool / "unreadable.txt").write_text("{}\n{}\n")
+    async with start() as run:
+        await run.until_shown("⚠ degraded 2 set aside", "2 records were not understood", "move it away.")
+
+
 async def test_titles_of_sessions_come_from_the_host(ledger: Ledger, start: Start) -> None:
     import sqlite3
 

@@ -13,6 +13,7 @@ import pytest
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.queries import Filter
 from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerSource
 from ledger_tui.sources.reading import Totals
 
@@ -229,6 +230,28 @@ async def test_waiting_records_degrade_health(paths: Paths, start_writer: Start)
         assert "2 records wait" in seen.health.text
         waiting.unlink()
         assert (await ear.until(lambda change: change.health.state == "ok")).health.spooled == 0
+
+
+async def test_records_that_were_set_aside_degrade_health_until_they_are_moved_away(
+    paths: Paths, start_writer: Start
+) -> None:
+    start_writer().issue(100)
+    async with LedgerSource(paths) as source, listening(source.changes()) as ear:
+        await ear.until(lambda change: change.health.state == "ok")
+        paths.spool.mkdir(mode=0o700)
+        aside = paths.spool / "unreadable.txt"
+        aside.write_text("{torn\n")
+        seen = (await ear.until(lambda change: change.health.set_aside == 1)).health
+        assert (seen.state, seen.spooled) == ("degraded", 0)
+        assert "1 record was not understood and is in no ledger: look into spool/unreadable.txt" in seen.text
+        (paths.spool / "a.jsonl").write_text('{"kind": "post"}\n')
+        aside.write_text("{torn\n{torn")
+        seen = (await ear.until(lambda change: change.health.set_aside == 2 and change.health.spooled == 1)).health
+        assert seen.text.startswith("1 record waits")
+        assert "2 records were not understood and are in no ledger" in seen.text
+        (paths.spool / "a.jsonl").unlink()
+        aside.rename(paths.spool / "looked-at.txt")
+        await ear.until(lambda change: change.health == Health())
 
 
 async def test_pages_go_both_ways(paths: Paths) -> None:

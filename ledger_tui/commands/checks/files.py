@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 
 from agent_ledger.engine import settings, spool
-from ledger_tui.commands import spooled as spooled_records
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.small_files import read_text
 from ledger_tui.commands.status import read_mode
+from ledger_tui.sources import set_aside as apart
+from ledger_tui.sources.small_files import read_text
 
 _MOST = 10_000
 _LITTLE_ROOM = 20_000_000
@@ -198,9 +198,11 @@ def spooled(place: Place, merged: dict[str, int]) -> Check:
 
 def set_aside(place: Place) -> Check:
     """Records that the plugin could not understand when it merged them, and therefore kept apart."""
-    path, aside = spooled_records.set_aside_path(place), spooled_records.set_aside(place)
-    if aside == 0:
+    around = place.ledger_paths
+    aside = apart.set_aside(around)
+    if around is None or aside == 0:
         return Check("set-aside", OK, "No record was set aside as not understood.")
+    path = apart.set_aside_path(around)
     if aside is None:
         return Check(
             "set-aside",

@@ -13,9 +13,9 @@ from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.gateway import Gateway
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.small_files import read_tail
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.small_files import read_tail
 
 _TAIL = 262_144
 _FTS = re.compile(rb"disk=0\b[^\n]*possible FTS write corruption|possible FTS write corruption[^\n]*disk=0\b")
