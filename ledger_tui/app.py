@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
@@ -20,6 +20,7 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from agent_ledger.engine.paths import Paths
+from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
 from ledger_tui.sources.policy_files import PolicyFiles
 from ledger_tui.sources.refusals import RefusalSource
@@ -29,6 +30,7 @@ from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
+from screens.lineage import LineageScreen
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
 from widgets.themes import DEFAULT_THEME, THEMES
@@ -43,7 +45,12 @@ class Entry:
     make: Callable[[Desk], Screen[None]]
 
 
-ENTRIES = (Entry("1", "Calls", CallsScreen), Entry("2", "Posture", PostureScreen), Entry("4", "Policy", PolicyScreen))
+ENTRIES = (
+    Entry("1", "Calls", CallsScreen),
+    Entry("2", "Posture", PostureScreen),
+    Entry("3", "Lineage", LineageScreen),
+    Entry("4", "Policy", PolicyScreen),
+)
 """The screens, in the order of their keys. A new screen is one more line."""
 
 
@@ -91,6 +98,8 @@ class LedgerApp(App[None]):
         self.state_changed: Signal[StateChange] = Signal(self, "state")
         self.row_source = RowSource(self.ledger_source.path, clock=clock)
         self.refusal_source = RefusalSource(self.ledger_source.path, clock=clock)
+        self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock)
+        self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
         self._latest: LedgerChange | None = None
         self._titles: dict[str, str] = {}
         self.desk = Desk(
@@ -100,6 +109,8 @@ class LedgerApp(App[None]):
             policy_files=PolicyFiles(paths),
             ledger_changed=self.ledger_changed,
             state_changed=self.state_changed,
+            lineage=self.lineage,
+            lineage_changed=self.lineage_changed,
             clock=clock,
             mono=mono,
             zone=zone,
@@ -118,6 +129,7 @@ class LedgerApp(App[None]):
         await self.switch_mode(ENTRIES[0].name)
         self._follow_ledger()
         self._follow_state()
+        self._follow_lineage()
 
     @work(group="ledger")
     async def _follow_ledger(self) -> None:
@@ -134,6 +146,13 @@ class LedgerApp(App[None]):
                 self._titles.clear()
             self._titles.update((key, info.title or "") for key, info in change.sessions.items())
             self.state_changed.publish(change)
+
+    @work(group="lineage")
+    async def _follow_lineage(self) -> None:
+        """The sessions as a whole, while a screen looks at them."""
+        async with aclosing(self.lineage.changes()) as changes:
+            async for change in changes:
+                self.lineage_changed.publish(change)
 
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):

@@ -12,6 +12,7 @@ from textual.signal import Signal
 from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
+from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals
 from ledger_tui.sources.policy_files import PolicyFiles
 from ledger_tui.sources.refusals import RefusalChange
@@ -67,6 +68,9 @@ class Desk:
     policy_files: PolicyFiles
     ledger_changed: Signal[LedgerChange]
     state_changed: Signal[StateChange]
+    lineage: LiveSurvey
+    """Says who looks at the sessions as a whole: they are read only then."""
+    lineage_changed: Signal[SurveyChange]
     clock: Callable[[], float]
     mono: Callable[[], float]
     zone: tzinfo | None

@@ -1,0 +1,191 @@
+"""The survey as a stream for the app: read in a thread, only while somebody looks, and never often."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agent_ledger.engine.inert import inert
+from ledger_tui.sources.guard import MISSING, SourceError
+
+from .details import Excerpt, first_and_last
+from .ignored import IgnoredFile
+from .read import Progress, ReadingStoppedError, Stopped, Tell, read_store
+from .survey import Survey, survey
+
+REST_S = 2.0
+"""Least time from the end of one reading to the start of the next."""
+
+REST_FACTOR = 20.0
+"""The same, as a multiple of the time that the reading took."""
+
+LOOK_S = 0.5
+"""How often it is asked whether the file changed at all."""
+
+TELL_S = 0.1
+"""How often a running reading says how far it has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyChange:
+    """What is known now. `survey` stays the one before while the next is being read, and while reading fails."""
+
+    survey: Survey | None
+    fresh: bool
+    """Is the survey another one than in the change before?"""
+    progress: Progress | None
+    """How far the running reading is; None when nothing is being read."""
+    trouble: SourceError | None
+    took_s: float
+    """How long the last whole reading took."""
+    note: str = ""
+    """What is wrong beside the store: the file of what was set aside cannot be read."""
+
+    @property
+    def missing(self) -> bool:
+        """There is no store at all."""
+        return self.trouble is not None and self.trouble.state == MISSING
+
+
+Read = Callable[[Tell, Stopped], Survey]
+
+
+class LiveSurvey:
+    """`look(who)` and `leave(who)` say whether anybody wants it; `changes()` is for one listener."""
+
+    def __init__(
+        self, path: Path, home: Path, data: Path, *, clock: Callable[[], float], read: Read | None = None
+    ) -> None:
+        """`data` is the folder beside the ledger; `read` stands for the reading of the file in tests."""
+        self.path, self.home = path, home
+        self.ignored = IgnoredFile(data)
+        self._clock = clock
+        self._read = read or self._survey
+        self._lookers: set[Hashable] = set()
+        self._wanted = asyncio.Event()
+        self._sooner = asyncio.Event()
+        self._resting = False
+        self._mark: tuple[object, ...] | None = None
+        self._progress: Progress | None = None
+
+    # What screens say
+
+    def look(self, who: Hashable) -> None:
+        """From now on somebody looks."""
+        self._lookers.add(who)
+        self._wanted.set()
+
+    def leave(self, who: Hashable) -> None:
+        """Nobody behind `who` looks any longer; a running reading that nobody wants is called off."""
+        self._lookers.discard(who)
+        if not self._lookers:
+            self._wanted.clear()
+
+    def again(self) -> None:
+        """Read anew at once, changed or not: something was done to the store."""
+        self._mark = None
+        self._sooner.set()
+
+    def rest(self, resting: bool) -> None:
+        """While resting nothing is read: somebody writes to the store."""
+        self._resting = resting
+        self._sooner.set()
+
+    # The stream
+
+    async def changes(self) -> AsyncGenerator[SurveyChange, None]:
+        """Every new survey, progress while one is read, and every change of trouble. Never ends."""
+        loop = asyncio.get_running_loop()
+        known: Survey | None = None
+        trouble: SourceError | None = None
+        took = 0.0
+        while True:
+            await self._wanted.wait()
+            if self._resting or not await self._changed():
+                await self._pause(LOOK_S)
+                continue
+            began = loop.time()
+            stopping: list[bool] = []
+            reading = asyncio.ensure_future(asyncio.to_thread(self._read, self._tell, partial(self._off, stopping)))
+            try:
+                async for progress in self._progressing(reading):
+                    yield SurveyChange(known, False, progress, trouble, took, self._note)
+                known, trouble = reading.result(), None
+            except ReadingStoppedError:
+                self._mark = None
+                continue
+            except SourceError as error:
+                trouble = error
+                if error.state == MISSING:
+                    known = None
+                else:
+                    self._mark = None
+            finally:
+                stopping.append(True)
+                self._progress = None
+            took = loop.time() - began
+            yield SurveyChange(known, trouble is None, None, trouble, took, self._note)
+            await self._pause(max(REST_S, REST_FACTOR * took))
+
+    async def _progressing(self, reading: asyncio.Future[Survey]) -> AsyncGenerator[Progress, None]:
+        """How far the reading is, until it ended."""
+        told: Progress | None = None
+        while not reading.done():
+            now = self._progress or Progress(0, 0)
+            if now != told:
+                told = now
+                yield now
+            await asyncio.wait({reading}, timeout=TELL_S)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but no longer than until somebody asks for a reading at once."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._sooner.wait(), seconds)
+        self._sooner.clear()
+
+    async def _changed(self) -> bool:
+        """Does the file lie there otherwise than when it was read last?"""
+        mark = await asyncio.to_thread(_mark, self.path)
+        if mark == self._mark:
+            return False
+        self._mark = mark
+        return True
+
+    @property
+    def _note(self) -> str:
+        return inert(self.ignored.problem)
+
+    async def excerpt(self, session_id: str, count: int = 3) -> Excerpt:
+        """The first and last messages of one session, read in a thread. Raises SourceError."""
+        return await asyncio.to_thread(first_and_last, self.path, session_id, count)
+
+    # In the thread
+
+    def _off(self, stopping: list[bool]) -> bool:
+        return bool(stopping) or not self._lookers or self._resting
+
+    def _tell(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def _survey(self, tell: Tell, stopped: Stopped) -> Survey:
+        store = read_store(self.path, self.home, tell=tell, stopped=stopped)
+        return survey(store, now=self._clock(), ignored=self.ignored.read())
+
+
+def _mark(path: Path) -> tuple[object, ...]:
+    """What differs after every commit: file, size and time of the database and of its log. An empty log is none."""
+    marks: list[object] = []
+    for name in (str(path), f"{path.resolve()}-wal"):
+        try:
+            info = os.stat(name)
+        except OSError:
+            marks.append(None)
+            continue
+        log = name.endswith("-wal")
+        marks.append(None if log and not info.st_size else (info.st_ino, info.st_size, info.st_mtime_ns))
+    return tuple(marks)
