@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from .owners import is_gateway
 from .rows import Session
@@ -48,7 +49,8 @@ def find_orphans(
 ) -> tuple[Orphan, ...]:
     """Every orphan in order of its start. `owner` is the profile of the store; None fences nothing off."""
     lost = sorted((row for row in sessions.values() if is_orphan(row)), key=_start_order)
-    donors = Donors(sessions.values(), owner) if any(not row.parent_session_id for row in lost) else None
+    adrift = [row for row in lost if not row.parent_session_id]
+    donors = Donors(sessions.values(), owner, asked=adrift) if adrift else None
     found = []
     for row in lost:
         if row.parent_session_id:
@@ -98,22 +100,31 @@ def _donor_profile(donor: Session, owner: str | None) -> str | None:
 class Donors:
     """Keyed rows by source, profile and user, in the order in which they fell quiet."""
 
-    def __init__(self, sessions: Iterable[Session], owner: str | None) -> None:
+    def __init__(
+        self, sessions: Iterable[Session], owner: str | None, *, asked: Iterable[Session] | None = None
+    ) -> None:
+        """`asked`: the rows that `near` will be asked about; naming them saves time and memory on large stores."""
         self._owner = owner
+        rows = None if asked is None else list(asked)
+        sources = None if rows is None else {row.source for row in rows}
+        by_user = rows is None or any(row.user_id for row in rows)
         ordered = sorted(
             (
                 (quiet, row)
                 for row in sessions
-                if row.session_key is not None and (quiet := row.last_active) is not None
+                if row.session_key is not None
+                and (sources is None or row.source in sources)
+                and (quiet := row.last_active) is not None
             ),
-            key=lambda pair: pair[0],
+            key=itemgetter(0),
         )
         self._all: dict[tuple[str, str | None], _Quiet] = defaultdict(_Quiet)
         self._by_user: dict[tuple[str, str | None, str], _Quiet] = defaultdict(_Quiet)
         for quiet, row in ordered:
             profile = None if owner is None else _donor_profile(row, owner)
             self._all[row.source, profile].add(quiet, row)
-            self._by_user[row.source, profile, row.user_id or ""].add(quiet, row)
+            if by_user:
+                self._by_user[row.source, profile, row.user_id or ""].add(quiet, row)
 
     def near(self, row: Session, max_gap_s: float, limit: int = 2) -> tuple[Session, ...]:
         """Donors whose last word fell near the row's start and before its own last word; at most `limit` per user."""

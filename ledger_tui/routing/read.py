@@ -89,8 +89,8 @@ class Store:
     """The file was written to while it was read in slices: rows may not agree with each other."""
     leases: tuple[Lease, ...] = ()
     """Rows of `compression_locks` and `session_turn_leases`, expired ones too."""
-    resumed: Mapping[tuple[str, str], Pause] = field(default_factory=dict)
-    """By orphan and keyed row: the pause of the keyed row within which the orphan was spoken in."""
+    resumed: Mapping[str, Mapping[str, Pause]] = field(default_factory=dict)
+    """By orphan, by keyed row: the pause of the keyed row within which the orphan was spoken in."""
 
     @property
     def recent_host(self) -> bool:

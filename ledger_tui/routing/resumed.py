@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -38,17 +39,17 @@ class Pause(NamedTuple):
 
 def find_resumed(
     connection: sqlite3.Connection, sessions: Iterable[Session], owner: str | None, *, wal: bool
-) -> dict[tuple[str, str], Pause]:
-    """By (orphan, keyed row): the keyed row's pause around the orphan's last word. Raises sqlite3.Error."""
-    found = {}
+) -> dict[str, dict[str, Pause]]:
+    """By orphan, by keyed row: the keyed row's pause around the orphan's last word. Raises sqlite3.Error."""
+    found: dict[str, dict[str, Pause]] = defaultdict(dict)
     breathe = _Breath(wal)
     for orphan, donor in _pairs(list(sessions), owner):
         until = orphan.last_active
         quiet, spoke = connection.execute(_PAUSE, (as_stored(donor.id), until)).fetchone()
         if isinstance(quiet, float) and isinstance(spoke, float) and usable(quiet) and usable(spoke):
-            found[orphan.id, donor.id] = Pause(quiet, spoke)
+            found[orphan.id][donor.id] = Pause(quiet, spoke)
         breathe()
-    return found
+    return dict(found)
 
 
 class _Breath:
