@@ -13,8 +13,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Static
 
-from agent_ledger.engine.policy.rules import ToolPolicy
-from ledger_tui.sources.policy_files import example_policy
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.policy_tables import RefusalTable, RuleTable
@@ -24,7 +22,7 @@ from widgets.top_line import TopLine
 from . import policy_words as words
 from .commands import Command
 from .feeds import Desk
-from .policy_model import PolicyModel, tried
+from .policy_model import PolicyModel, Trial
 from .record_screen import RecordScreen
 
 LOOK_S = 1.0
@@ -44,7 +42,7 @@ class PolicyScreen(RecordScreen):
         Binding("t", "try", "Try", id="policy.try", tooltip="Type a command: what do the rules say? Nothing runs"),
         Binding("tab,right,l", "pane", "Pane", key_display="tab", id="policy.next", tooltip="Rules or decisions"),
         Binding("shift+tab,left,h", "pane", "Back", show=False, id="policy.previous", tooltip="The same, backwards"),
-        Binding("x", "clear", "Clear", id="policy.clear", tooltip="Close what was tried; show every decision"),
+        Binding("x", "clear", "Clear", id="policy.clear", tooltip="Forget what was tried; show every decision"),
         Binding("e", "export", "Export", id="policy.export", tooltip="Write the decisions in view to a file"),
     ]
 
@@ -168,6 +166,7 @@ class PolicyScreen(RecordScreen):
 
     def action_clear(self) -> None:
         self._trial = ""
+        self.model.forget_tried()
         if self.model.chosen is not None:
             self.model.choose(None)
             self._decisions.reset()
@@ -176,7 +175,7 @@ class PolicyScreen(RecordScreen):
 
     def action_try(self) -> None:
         self.query_one(PromptBar).ask(
-            "try", "Try", self._command, "A shell command. Nothing runs; the rules are asked."
+            "try", "Try", self._command, "A shell command, judged after those tried before it. Nothing runs."
         )
 
     def action_export(self) -> None:
@@ -193,17 +192,12 @@ class PolicyScreen(RecordScreen):
         return self._rules if self._rules.has_class("-shown") else self._decisions
 
     def try_command(self, command: str) -> None:
-        """Ask the rules about a command; the home's own, or the shipped ones where those cannot be used."""
+        """Ask the rules about a command, given those that were tried before it."""
         self._command = command.strip()
-        policy = self.model.state.policy if self.model.state is not None else None
-        own = isinstance(policy, ToolPolicy)
-        rules = policy if isinstance(policy, ToolPolicy) else example_policy()
-        if not self._command:
-            self._trial = ""
-        elif isinstance(rules, ToolPolicy):
-            self._trial = words.trial_text(self._command, tried(self._command, rules, example=not own))
-        else:
-            self._trial = f"✗ {rules}"
+        self._trial = ""
+        if self._command:
+            trial = self.model.try_command(self._command)
+            self._trial = words.trial_text(trial) if isinstance(trial, Trial) else f"✗ {trial}"
         self.refresh_bindings()
         self._paint()
 
@@ -216,7 +210,7 @@ class PolicyScreen(RecordScreen):
     def commands(self) -> Iterable[Command]:
         """What the palette offers here."""
         yield Command("Try a command…", "What do the rules say? Nothing runs", self.action_try)
-        yield Command("Show every decision", "Close what was tried, drop the rule", self.action_clear)
+        yield Command("Show every decision", "Forget what was tried, drop the rule", self.action_clear)
         yield Command("Export the decisions in view…", "To a CSV or JSON file", self.action_export)
         for rule in self.model.rules.rows:
             yield Command(f"Rule: {rule.name}", f"Held {rule.hits} times", partial(self._jump, rule.of, rule.name))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from agent_ledger.engine.commands import examine
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.policy.rules import Context, Decision, ToolPolicy
+from agent_ledger.engine.policy.file import PolicyError
+from agent_ledger.engine.policy.rehearsal import Rehearsal
+from agent_ledger.engine.policy.rules import Decision, ToolPolicy
 from agent_ledger.engine.policy.rules import Rule as ToolRule
 from agent_ledger.engine.prompts import PromptPolicy
 from ledger_tui.sources.decisions import Refusal, refusal_json
-from ledger_tui.sources.policy_files import PolicyState
+from ledger_tui.sources.policy_files import PolicyState, example_policy
 from ledger_tui.sources.refusals import RefusalChange
 from widgets.policy_tables import RuleRow
 
@@ -64,10 +66,16 @@ class Newest:
         return len(self.rows) - 1 - at if at < len(self.rows) and self.rows[at].id == key else None
 
 
+MOST_TRIED = 50
+"""Typed commands that are remembered as one conversation; older ones are forgotten."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What the rules say of a command that somebody typed; nothing ran."""
 
+    typed: tuple[str, ...]
+    """The commands of this conversation as they were typed, this one last; a decision's `call_ids` count from 1."""
     decision: Decision
     commands: tuple[str, ...]
     """The commands that were found in it, in their normal form."""
@@ -88,6 +96,7 @@ class PolicyModel:
         self.read = False
         """Have the decisions been read at least once?"""
         self._refusals: list[Refusal] = []
+        self._typed: deque[str] = deque(maxlen=MOST_TRIED)
         self._hits: Counter[str] = Counter()
         self._prompt_hits: Counter[str] = Counter()
 
@@ -123,6 +132,20 @@ class PolicyModel:
     def decisions(self) -> int:
         """How many there are in all, whether each is known or only counted."""
         return self._hits.total()
+
+    def try_command(self, command: str) -> Trial | PolicyError:
+        """Ask the rules about a command, given those that were tried before it: the home's own rules, or the shipped
+        ones where those cannot be used."""
+        own = self.state.policy if self.state is not None else None
+        rules = own if isinstance(own, ToolPolicy) else example_policy()
+        if isinstance(rules, PolicyError):
+            return rules
+        self._typed.append(command)
+        return tried(tuple(self._typed), rules, example=rules is not own)
+
+    def forget_tried(self) -> None:
+        """The next command that is tried begins a new conversation."""
+        self._typed.clear()
 
     def _list_rules(self) -> None:
         policy = self.state.policy if self.state is not None else None
@@ -181,10 +204,14 @@ def means(rule: ToolRule) -> str:
     return " · ".join(parts)
 
 
-def tried(command: str, policy: ToolPolicy, *, example: bool) -> Trial:
-    """What `policy` says of a command for the tool `terminal`. Nothing runs; no budget is touched."""
-    args = {"command": command}
-    found = examine("terminal", args)
-    decision = policy.judge("terminal", args, found, Context())
+def tried(typed: tuple[str, ...], policy: ToolPolicy, *, example: bool) -> Trial:
+    """What `policy` says of the last of these commands for the tool `terminal`, as one conversation. Nothing runs; no
+    budget of a real conversation is touched."""
+    rehearsal = Rehearsal(policy)
+    decisions = [
+        rehearsal.judge("terminal", {"command": command}, session_id="", call_id=number)
+        for number, command in enumerate(typed, start=1)
+    ]
+    found = examine("terminal", {"command": typed[-1]})
     acts = tuple(f"{act.kind} ({act.severity}): {act.text}" for act in found.acts)
-    return Trial(decision, found.commands, acts, example)
+    return Trial(typed, decisions[-1], found.commands, acts, example)

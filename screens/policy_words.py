@@ -153,8 +153,8 @@ def about_refusal(one: Refusal, session: str) -> str:
     return f"{one.rule} · {one.severity} · {done} · {one.tool_name}{call}{with_} · {session}\n{one.reason}"
 
 
-def trial_text(command: str, trial: Trial) -> str:
-    """What the rules say of a typed command."""
+def trial_text(trial: Trial) -> str:
+    """What the rules say of a typed command, and what was considered with it."""
     decision = trial.decision
     by = " (by the example rules that come with the plugin)" if trial.example else ""
     if decision.blocks:
@@ -162,8 +162,18 @@ def trial_text(command: str, trial: Trial) -> str:
     else:
         lines = [f"✓ allow · no rule means it{by}"]
         lines += trial.acts[:2]
-    lines.append("reads as: " + ("; ".join(trial.commands) if trial.commands else inert(command)))
+    lines.append("reads as: " + ("; ".join(trial.commands) if trial.commands else inert(trial.typed[-1])))
+    lines.append(_considered(trial))
     return "\n".join(lines)
+
+
+def _considered(trial: Trial) -> str:
+    """Which commands the verdict rests on. No recorded call is one of them."""
+    if len(trial.typed) == 1:
+        return "considered: this command alone, no recorded call"
+    named = [f"{one} was {inert(trial.typed[one - 1])}" for one in trial.decision.call_ids if isinstance(one, int)]
+    calls = f"; call {', call '.join(named)}" if named else ""
+    return f"considered: the {len(trial.typed)} commands tried so far, as one conversation; no recorded call{calls}"
 
 
 def help_notes() -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from agent_ledger.engine.policy.load import parse
+from agent_ledger.engine.policy.mode import Mode
 from agent_ledger.engine.policy.rules import Budget, Rule, ToolPolicy
 from agent_ledger.engine.records import Inert
 from ledger_tui.sources.decisions import Refusal
+from ledger_tui.sources.policy_files import PolicyState
 from ledger_tui.sources.refusals import RefusalChange
-from screens.policy_model import PolicyModel, means, tried
+from screens.policy_model import PolicyModel, Trial, means, tried
 
 from .risky import DELETE
 
@@ -46,7 +48,35 @@ def test_what_a_rule_means_in_words() -> None:
 def test_a_command_is_tried_by_the_rules_and_shown_as_it_reads() -> None:
     policy = parse('{"rules": [{"name": "deletes", "kinds": ["recursive-delete"]}]}')
     assert isinstance(policy, ToolPolicy)
-    trial = tried(f"X=1 bash -c '{DELETE}'", policy, example=False)
+    trial = tried((f"X=1 bash -c '{DELETE}'",), policy, example=False)
     assert (trial.decision.decision, trial.decision.rule) == ("block", "deletes")
     assert DELETE in trial.commands
-    assert tried("make", policy, example=False).decision.decision == "allow"
+    assert tried(("make",), policy, example=False).decision.decision == "allow"
+
+
+def test_an_act_that_is_split_in_two_commands_is_put_together() -> None:
+    policy = parse('{"rules": [{"name": "deletes", "kinds": ["recursive-delete"]}]}')
+    assert isinstance(policy, ToolPolicy)
+    write, run = f"echo '{DELETE}' > tidy.sh", "sh tidy.sh"
+    assert tried((run,), policy, example=False).decision.decision == "allow"
+    assert tried((write,), policy, example=False).decision.decision == "allow"
+    decision = tried((write, "ls", run), policy, example=False).decision
+    assert (decision.decision, decision.rule, decision.call_ids) == ("block", "deletes", (1,))
+
+
+def test_commands_are_one_conversation_until_they_are_forgotten() -> None:
+    """A budget of two: the third is refused, and the first of the next conversation is not."""
+    policy = parse('{"rules": [{"name": "two", "tools": ["terminal"], "budget": {"calls": 2}}]}')
+    assert isinstance(policy, ToolPolicy)
+    model = PolicyModel()
+    off = Mode("off", True, "off")
+    model.files_changed(PolicyState(off, "off", policy, off, "off", None))
+
+    def verdict() -> str:
+        trial = model.try_command("ls")
+        assert isinstance(trial, Trial)
+        return trial.decision.decision
+
+    assert [verdict(), verdict(), verdict()] == ["allow", "allow", "block"]
+    model.forget_tried()
+    assert verdict() == "allow"

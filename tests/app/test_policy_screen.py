@@ -124,6 +124,21 @@ async def test_t_tries_a_command_by_the_rules_of_the_home(ledger: Ledger, start:
         assert "✓ allow" not in run.text
 
 
+async def test_what_was_tried_before_counts_until_x(ledger: Ledger, start: Start) -> None:
+    write_policy(ledger)
+    async with start((120, 30)) as run:
+        await shown(run)
+        for command in (f"echo '{DELETE}' > tidy.sh", "sh tidy.sh"):
+            await run.press("t", "ctrl+u")
+            await run.type(command)
+            await run.press("enter")
+            await run.until_shown("reads as: " + command.split()[0])
+        await run.until_shown("✗ block · deletes", "which call 1 wrote")
+        await run.until_shown("considered: the 2 commands tried so far", "no recorded call; call 1 was echo")
+        await run.press("x", "t", "enter")
+        await run.until_shown("✓ allow · no rule means it", "considered: this command alone, no recorded call")
+
+
 async def test_without_rules_the_shipped_ones_serve_and_that_is_said(ledger: Ledger, start: Start) -> None:
     async with start() as run:
         await shown(run)
