@@ -254,6 +254,7 @@ def test_a_transcript_comes_back_as_it_was_said(one: Desk) -> None:
         {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "terminal", "arguments": "{}"}]},
         {"role": "tool", "content": "3.1 m", "name": "terminal", "tool_call_id": "c1"},
         {"role": "assistant", "content": "3.1 m."},
+        {"role": "user", "content": "[summary]", "_compressed_summary": True},
     ]
     one.store.append("a", KIM, *messages)
     assert one.store.transcript("a") == messages

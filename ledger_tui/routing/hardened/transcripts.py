@@ -19,11 +19,12 @@ def append(connection: sqlite3.Connection, session_id: str, messages: Iterable[M
         asked, typed = message.get("tool_calls"), message.get("display_metadata")
         connection.execute(
             "INSERT INTO messages(session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp,"
-            " api_content, display_metadata) VALUES(?,?,?,?,?,?,?,?,?)",
+            " api_content, display_metadata, _compressed_summary) VALUES(?,?,?,?,?,?,?,?,?,?)",
             (
                 session_id, message["role"], message.get("content"), message.get("tool_call_id"),
                 json.dumps(asked, ensure_ascii=False) if asked else None, message.get("name"), at,
                 message.get("api_content"), json.dumps(typed, ensure_ascii=False) if typed else None,
+                int(bool(message.get("_compressed_summary"))),
             ),
         )  # fmt: skip
         said, calls = said + 1, calls + len(asked or ())
@@ -37,8 +38,8 @@ def append(connection: sqlite3.Connection, session_id: str, messages: Iterable[M
 def read(connection: sqlite3.Connection, session_id: str) -> list[Message]:
     """What is part of the conversation now, oldest first; rewound and folded messages are not. Raises sqlite3.Error."""
     rows = connection.execute(
-        "SELECT role, content, tool_call_id, tool_calls, tool_name, api_content, display_metadata FROM messages"
-        " WHERE session_id = ? AND active = 1 ORDER BY id",
+        "SELECT role, content, tool_call_id, tool_calls, tool_name, api_content, display_metadata, _compressed_summary"
+        " FROM messages WHERE session_id = ? AND active = 1 ORDER BY id",
         (session_id,),
     )
     return [_message(*row) for row in rows.fetchall()]
@@ -52,6 +53,7 @@ def _message(
     name: str | None,
     api_content: str | None,
     typed: str | None,
+    summary: int,
 ) -> Message:
     optional: dict[str, Any] = {
         "tool_call_id": call_id,
@@ -59,6 +61,7 @@ def _message(
         "name": name,
         "api_content": api_content,
         "display_metadata": json.loads(typed) if typed else None,
+        "_compressed_summary": True if summary else None,
     }
     return {"role": role, "content": content, **{key: value for key, value in optional.items() if value is not None}}
 
