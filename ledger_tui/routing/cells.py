@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from .read import lenient
-from .rows import Session
+from .rows import text
 
 Cell: TypeAlias = int | float | str | bytes | None
 """A value with its storage class. Text that is no UTF-8 holds each odd byte as one lone surrogate."""
@@ -29,18 +29,22 @@ def same(one: Cell, other: Cell) -> bool:
     return type(one) is type(other) and one == other
 
 
-def read_cells(connection: sqlite3.Connection, rows: Iterable[Session]) -> dict[str, dict[str, Cell]]:
-    """The changeable columns of these rows. A row that is gone is left out. Raises sqlite3.Error."""
+def read_cells(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> dict[str, dict[str, Cell]]:
+    """The changeable columns of these rows, which are named by number and id. A row that is gone is left out.
+
+    Raises sqlite3.Error.
+    """
     lenient(connection)
     have = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('sessions')")}
     columns = [name for name in CHANGEABLE if name in have]
-    wanted = {row.row: row.id for row in rows}
+    wanted = dict(rows)
     numbers = sorted(wanted)
     found: dict[str, dict[str, Cell]] = {}
     for start in range(0, len(numbers), _AT_ONCE):
         page = numbers[start : start + _AT_ONCE]
         marks = ",".join("?" * len(page))
-        sql = f"SELECT rowid, {', '.join(columns)} FROM sessions WHERE rowid IN ({marks})"
-        for number, *values in connection.execute(sql, page).fetchall():
-            found[wanted[number]] = dict(zip(columns, values, strict=True))
+        sql = f"SELECT rowid, id, {', '.join(columns)} FROM sessions WHERE rowid IN ({marks})"
+        for number, key, *values in connection.execute(sql, page).fetchall():
+            if text(key) == wanted[number]:
+                found[wanted[number]] = dict(zip(columns, values, strict=True))
     return found

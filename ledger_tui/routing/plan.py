@@ -17,28 +17,16 @@ from ledger_tui.sources.guard import connect
 
 from .adoption import Adoption, Change, adopt, applied, refusal
 from .cells import Cell, Cells, read_cells
-from .orphans import CONTESTED, MAX_GAP_S, Orphan
+from .further import Further, find_further
+from .orphans import CONTESTED, MAX_GAP_S, Orphan, find_orphans
 from .owners import is_gateway
 from .read import Store
 from .resolver import Peer, Resolver
 from .rows import Session
 
-__all__ = ["Adoption", "Answer", "Asked", "Change", "Plan", "Skipped", "make_plan", "propose"]
-
-
-class FurtherFinding(Protocol):
-    """What only we see; see `further.py`."""
-
-    @property
-    def orphan_id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def donor_ids(self) -> tuple[str, ...]: ...
-    @property
-    def adoptable(self) -> bool: ...
-    @property
-    def reason(self) -> str: ...
+__all__ = [
+    "Adoption", "Answer", "Asked", "Change", "Findings", "Plan", "Scan", "Skipped", "look", "make_plan", "propose",
+]  # fmt: skip
 
 
 class Scan(Protocol):
@@ -49,7 +37,7 @@ class Scan(Protocol):
     @property
     def orphans(self) -> Sequence[Orphan]: ...
     @property
-    def further(self) -> Sequence[FurtherFinding]: ...
+    def further(self) -> Sequence[Further]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +96,21 @@ class _Candidate:
     chosen: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The least that a plan is made of."""
+
+    store: Store
+    orphans: tuple[Orphan, ...]
+    further: tuple[Further, ...]
+
+
+def look(store: Store, *, max_gap_s: float = MAX_GAP_S) -> Findings:
+    """What a repair is about, without everything else that a survey tells."""
+    orphans = find_orphans(store.sessions, store.owner, max_gap_s=max_gap_s)
+    return Findings(store, orphans, find_further(store, orphans, max_gap_s=max_gap_s))
+
+
 def propose(
     path: Path,
     scan: Scan,
@@ -123,13 +126,13 @@ def propose(
     return make_plan(scan, cells, only=only, choices=choices or {}, now=now, max_gap_s=max_gap_s)
 
 
-def rows_concerned(scan: Scan, *, only: Collection[str] | None, choices: Mapping[str, str]) -> list[Session]:
-    """The rows whose cells a plan needs."""
+def rows_concerned(scan: Scan, *, only: Collection[str] | None, choices: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Number and id of the rows whose cells a plan needs."""
     ids = {
         key for one in _candidates(scan, choices) if _wanted(one, only) and one.donor_id is not None
         for key in (one.orphan_id, one.donor_id)
     }  # fmt: skip
-    return [scan.store.sessions[key] for key in ids if key in scan.store.sessions]
+    return [(scan.store.sessions[key].row, key) for key in ids if key in scan.store.sessions]
 
 
 def make_plan(
@@ -181,7 +184,7 @@ def _candidates(scan: Scan, choices: Mapping[str, str]) -> Iterable[_Candidate]:
     yield from (_Candidate(orphan, donor, "choice", "", True) for orphan, donor in choices.items())
 
 
-def _from_further(one: FurtherFinding) -> _Candidate:
+def _from_further(one: Further) -> _Candidate:
     donor = one.donor_ids[0] if one.adoptable and one.donor_ids else None
     return _Candidate(one.orphan_id, donor, one.kind, one.reason)
 

@@ -1,0 +1,278 @@
+"""What a repair did, cell by cell, kept so that it can be told and put back: one private JSON file per repair.
+
+It is on the disk before the store is touched, and names both states of every row: after a crash at any point a look at
+the rows says which of the two holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent_ledger.engine.paths import Paths, UnsafePathError, private_file, private_folder
+
+from .cells import Cell
+from .plan import Plan
+from .refused import RefusedError
+from .rows import Session
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+PREPARED, APPLIED, NOT_APPLIED, UNDOING, UNDONE = "prepared", "applied", "not applied", "undoing", "undone"
+
+FORMAT = 1
+
+_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    column: str
+    before: Cell
+    after: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """One row of `sessions`: its number in the table, its raw id, and the cells that change."""
+
+    number: int
+    session_id: str
+    cells: tuple[CellChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    repair_id: str
+    state: str
+    store: Path
+    at: float
+    """When it was prepared, in seconds since 1970."""
+    rows: tuple[RowChange, ...]
+    backup: str
+    """Name of the copy, in the folder of the journal."""
+    adoptions: tuple[Mapping[str, Any], ...] = ()
+    """For people: orphan, donor, evidence, who chose, and notes."""
+    stopped_by: str | None = None
+    """Who said that everything is stopped, where that could not be seen."""
+    chosen_by: str | None = None
+    """Who chose a donor, and why."""
+    checks: tuple[Mapping[str, str], ...] = field(default=())
+
+
+def folder(home: Path) -> Path:
+    """Where journals and backups of a home lie."""
+    return Paths(home).data / "repairs"
+
+
+def open_folder(home: Path) -> Path:
+    """The same, made with mode 0700. Raises RefusedError where it cannot be made or is not ours."""
+    place = folder(home)
+    try:
+        private_folder(place.parent)
+        private_folder(place)
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(13, "Permission denied", str(place))
+    except OSError as error:
+        why = str(error) if isinstance(error, UnsafePathError) else error.strerror
+        raise RefusedError(
+            f"The folder {place} for backup and journal cannot be used ({why})", "put it right"
+        ) from error
+    return place
+
+
+@contextlib.contextmanager
+def alone(home: Path) -> Iterator[Path]:
+    """The folder, with nobody else repairing out of it. Raises RefusedError."""
+    place = open_folder(home)
+    try:
+        lock = private_file(place / "lock", os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise RefusedError(f"The folder {place} cannot be used ({error.strerror or error})", "put it right") from error
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RefusedError("Another repair of this home is under way", "wait until it is done") from error
+        _sweep(place)
+        yield place
+    finally:
+        os.close(lock)
+
+
+def _sweep(place: Path) -> None:
+    """Takes away copies of repairs that were killed before they had a journal: those changed nothing."""
+    for name in os.listdir(place):
+        stem, dot, end = name.partition(".")
+        if _ID.fullmatch(stem) and dot and end.startswith("db") and not (place / f"{stem}.json").exists():
+            with contextlib.suppress(OSError):
+                os.unlink(place / name)
+
+
+def new_id(now: float) -> str:
+    """`20260102T120000Z-3fa2`."""
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now)) + "-" + secrets.token_hex(2)
+
+
+def rows_of(plan: Plan, sessions: Mapping[str, Session]) -> tuple[RowChange, ...]:
+    """The plan by rows. A row in the middle of a chain is changed twice; the first before and the last after count."""
+    found: dict[str, dict[str, CellChange]] = {}
+    for change in plan.changes:
+        cells = found.setdefault(change.session_id, {})
+        first = cells.get(change.column)
+        before = change.before if first is None else first.before
+        cells[change.column] = CellChange(change.column, before, change.after)
+    return tuple(RowChange(sessions[key].row, key, tuple(cells.values())) for key, cells in found.items())
+
+
+def write(home: Path, journal: Journal) -> Path:
+    """Puts the journal on the disk, whole or not at all. Raises OSError."""
+    place = folder(home) / f"{journal.repair_id}.json"
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    descriptor = private_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            json.dump(_document(journal), file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+    _settle(place.parent)
+    return place
+
+
+def _settle(place: Path) -> None:
+    """The new name is on the disk, where the system can say so."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def moved(home: Path, journal: Journal, state: str) -> Journal:
+    """Writes the journal again with another state. Raises OSError."""
+    changed = replace(journal, state=state)
+    write(home, changed)
+    return changed
+
+
+def remove(home: Path, repair_id: str) -> None:
+    """Of a repair that changed nothing, nothing stays."""
+    with contextlib.suppress(OSError):
+        os.unlink(folder(home) / f"{repair_id}.json")
+
+
+def read_all(home: Path) -> tuple[Journal, ...]:
+    """Every journal that can be read, oldest first. Raises nothing for a folder that is not there."""
+    found = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder(home)):
+            if name.endswith(".json") and not name.startswith("."):
+                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                    found.append(read(folder(home) / name))
+    return tuple(sorted(found, key=lambda one: (one.at, one.repair_id)))
+
+
+def read(path: Path) -> Journal:
+    """Raises OSError, and ValueError, KeyError or TypeError for what is no journal of ours."""
+    descriptor = private_file(path, os.O_RDONLY)
+    with os.fdopen(descriptor, encoding="ascii") as file:
+        found = json.load(file)
+    if found["format"] != FORMAT:
+        raise ValueError("a journal of another format")
+    rows = tuple(
+        RowChange(row["number"], _cell(row["id"], str), tuple(_change(*one) for one in row["cells"]))
+        for row in found["rows"]
+    )
+    return Journal(
+        found["repair_id"], found["state"], Path(os.fsdecode(bytes.fromhex(found["store_bytes"]))), found["at"], rows,
+        Path(found["backup"]).name, tuple(found["adoptions"]), found["stopped_by"], found["chosen_by"],
+        tuple(found["checks"]),
+    )  # fmt: skip
+
+
+def _document(journal: Journal) -> dict[str, Any]:
+    rows = [
+        {
+            "number": row.number,
+            "id": _typed(row.session_id),
+            "cells": [[one.column, _typed(one.before), _typed(one.after)] for one in row.cells],
+        }
+        for row in journal.rows
+    ]
+    plain = {key: value for key, value in asdict(journal).items() if key not in ("rows", "store")}
+    store = {"store": str(journal.store), "store_bytes": os.fsencode(journal.store).hex()}
+    return {"format": FORMAT, **plain, **store, "rows": rows}
+
+
+def _typed(cell: Cell) -> list[str] | None:
+    """A cell with its storage class, exact to the byte."""
+    if cell is None:
+        return None
+    if isinstance(cell, bytes):
+        return ["blob", cell.hex()]
+    if isinstance(cell, str):
+        try:
+            cell.encode("utf-8")
+        except UnicodeEncodeError:
+            return ["text-bytes", cell.encode("utf-8", "surrogateescape").hex()]
+        return ["text", cell]
+    return ["real", cell.hex()] if isinstance(cell, float) else ["integer", str(cell)]
+
+
+def _change(column: str, before: list[str] | None, after: list[str] | None) -> CellChange:
+    return CellChange(str(column), _untyped(before), _untyped(after))
+
+
+def _untyped(value: list[str] | None) -> Cell:
+    if value is None:
+        return None
+    kind, content = value
+    if kind == "blob":
+        return bytes.fromhex(content)
+    if kind == "text-bytes":
+        return bytes.fromhex(content).decode("utf-8", "surrogateescape")
+    if kind == "real":
+        return float.fromhex(content)
+    if kind == "integer":
+        return int(content)
+    if kind == "text":
+        return content
+    raise ValueError(f"no storage class: {kind}")
+
+
+def _cell(value: list[str] | None, kind: type[str]) -> str:
+    found = _untyped(value)
+    if not isinstance(found, kind):
+        raise ValueError("a session without an id")
+    return found
+
+
+def people(plan: Plan) -> Iterable[dict[str, Any]]:
+    """The plan's adoptions as a person would read them."""
+    for one in plan.adoptions:
+        yield {
+            "orphan": _readable(one.orphan_id), "donor": _readable(one.donor_id), "evidence": one.evidence,
+            "chosen": one.chosen, "notes": list(one.notes),
+        }  # fmt: skip
+
+
+def _readable(raw: str) -> str:
+    return raw.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,104 @@
+"""A repair taken back: every cell as it was, if it still holds what the repair wrote, in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger_tui.sources.guard import SourceError
+
+from . import journal as journals
+from .apply import Desk, Tell
+from .holders import OK, SafetyCheck
+from .journal import APPLIED, UNDOING, UNDONE, Journal
+from .refused import RefusedError
+from .settle import BEFORE, Repair, hold_in, repairs, settle
+from .writing import Fault, nothing, write_rows
+
+__all__ = ["Repair", "Undone", "repairs", "undo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    repair_id: str
+    rows: int
+    """Sessions that were put back."""
+    checks: tuple[SafetyCheck, ...]
+
+
+def undo(
+    path: Path,
+    home: Path,
+    repair_id: str | None = None,
+    *,
+    clock: Callable[[], float],
+    stopped_by: str | None = None,
+    tell: Tell | None = None,
+    fault: Fault = nothing,
+    processes: Path = Path("/proc"),
+) -> Undone:
+    """Takes back the named repair of this store, else the newest that took effect. Raises RefusedError, SourceError."""
+    desk = Desk(path, home, clock, stopped_by, None, tell, fault, processes)
+    with journals.alone(home):
+        return _undo(desk, repair_id)
+
+
+def _undo(desk: Desk, repair_id: str | None) -> Undone:
+    path, home, fault = desk.path, desk.home, desk.fault
+    desk.at("checks")
+    settled = settle(path, home, clock=desk.clock, stopped_by=desk.stopped_by, processes=desk.processes)
+    journal = _wanted(path, home, repair_id, settled)
+    checks = desk.safe()
+    fault("checked")
+    _note(home, journal, UNDOING)
+    fault("prepared")
+
+    desk.at("write")
+    try:
+        write_rows(path, journal.rows, back=True, still_good=lambda: _still_safe(desk), fault=fault)
+    except BaseException:
+        with contextlib.suppress(SourceError, sqlite3.Error, OSError):
+            if hold_in(path, journal.rows) != BEFORE:  # It did not come to that.
+                journals.moved(home, journal, APPLIED)
+        raise
+    desk.at("proof")
+    proof = _put_back(path, journal)
+    _note(home, journal, UNDONE)
+    fault("undone")
+    return Undone(journal.repair_id, len(journal.rows), (*checks, proof))
+
+
+def _still_safe(desk: Desk) -> None:
+    desk.safe()
+
+
+def _wanted(path: Path, home: Path, repair_id: str | None, settled: Sequence[str]) -> Journal:
+    """The journal of the repair to take back. Raises RefusedError."""
+    there = [one for one in journals.read_all(home) if one.store == path.resolve()]
+    if repair_id is not None:
+        there = [one for one in there if one.repair_id == repair_id]
+        if not there:
+            raise RefusedError(f"There is no repair {repair_id} of {path}", "name one that repair-undo lists")
+    applied = [one for one in there if one.state == APPLIED]
+    if applied:
+        return applied[-1]
+    said = f" ({settled[-1]})" if settled else f" ({there[-1].repair_id}: {there[-1].state})" if there else ""
+    raise RefusedError(f"No repair of {path} is in effect{said}", "nothing needs to be undone")
+
+
+def _note(home: Path, journal: Journal, state: str) -> None:
+    """Raises RefusedError where the journal cannot be written."""
+    try:
+        journals.moved(home, journal, state)
+    except OSError as error:
+        reason = f"The journal cannot be written ({error.strerror or error})"
+        raise RefusedError(reason, "check the disk and its folder, then try again") from error
+
+
+def _put_back(path: Path, journal: Journal) -> SafetyCheck:
+    if hold_in(path, journal.rows) == BEFORE:
+        return SafetyCheck("read-back", OK, "Every cell holds what it held before the repair.")
+    return SafetyCheck("read-back", "fail", "Some cells do not hold what they held.", "compare them with the backup")
