@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..inert import clip, inert
 from . import databases, inline, places, signatures
 from .act import Act
-from .run import quote
+from .run import quote, shown
 from .shell import Shell
 from .tree import UnreadableError
 
@@ -20,7 +21,7 @@ LONGEST_READ = 65_536
 LONGEST_KEPT = 16_384
 """Characters of a written file that are kept, should it be run later."""
 
-_COMMANDS = ("command", "cmd", "script", "shell_command", "commands")
+COMMANDS = ("command", "cmd", "script", "shell_command", "commands")
 _STATEMENTS = ("sql", "query", "statement")
 _CHANGING = ("drop ", "truncate ", "delete ", "update ", "alter ", "with ", "begin")
 _CODE = ("code", "source", "python")
@@ -43,17 +44,22 @@ class Made:
     network: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Examined:
     """Everything that one reading of a call tells."""
 
     acts: tuple[Act, ...] = ()
-    commands: tuple[str, ...] = ()
-    """Plain commands in their normal form."""
+    words: tuple[list[str], ...] = ()
+    """The words of every plain command."""
     made: Mapping[str, Made] = field(default_factory=dict)
     """Files that it writes or downloads, by path."""
     run: tuple[str, ...] = ()
     """Files that it executes."""
+
+    @cached_property
+    def commands(self) -> tuple[str, ...]:
+        """Plain commands in their normal form."""
+        return tuple(map(shown, self.words))
 
 
 def examine(tool_name: str, args: Mapping[str, Any], *, cut: bool = False) -> Examined:
@@ -126,7 +132,7 @@ def _made(tool_name: str, args: Mapping[str, Any], shell: Shell) -> dict[str, Ma
 def _commands(tool_name: str, args: Mapping[str, Any]) -> Iterator[str]:
     if tool_name in _WRITERS or tool_name in _READERS or tool_name == "execute_code":
         return
-    for name in _COMMANDS:
+    for name in COMMANDS:
         value = args.get(name)
         if isinstance(value, str):
             yield value

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 
+
+@cache
 def names(text: str) -> frozenset[str]:
     """The words of `text` as a set."""
     return frozenset(text.split())

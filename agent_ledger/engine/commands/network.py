@@ -14,7 +14,7 @@ _DELETING_PATH = re.compile(
     re.IGNORECASE,
 )
 _SHELL_WORD = re.compile(r"(?:^|[/:,])(?:ba|z|da|k)?sh(?:$|[,:])|cmd\.exe|powershell", re.IGNORECASE)
-_SENDERS = names("nc ncat netcat socat telnet curl wget openssl ftp tftp http https mail mutt sendmail scp rsync")
+SENDERS = names("nc ncat netcat socat telnet curl wget openssl ftp tftp http https mail mutt sendmail scp rsync")
 
 
 def request(run: Run) -> Iterator[Found]:
@@ -51,7 +51,7 @@ def netcat(run: Run) -> Iterator[Found]:
 
 def leaving(run: Run) -> Iterator[Found]:
     """What flows into a command that sends."""
-    if run.name not in _SENDERS:
+    if run.name not in SENDERS:
         return
     if "shell" in run.stdin.origins:
         yield "reverse-shell", "CRITICAL", "opens a shell to the network", ""

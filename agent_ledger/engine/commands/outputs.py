@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET nc ncat")
 _UNPACKERS = names("gunzip zcat bunzip2 bzcat unxz xzcat gpg gpg2 openssl zstd uncompress uudecode")
+_OUTPUT = re.compile(r"-[a-zA-Z]*o|--output")
+_REMOTE_NAME = re.compile(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name")
 _FOUND_NAME = ("-name", "-iname", "-path", "-wholename", "-ipath")
 
 
@@ -198,31 +200,37 @@ def _ls(shell: Shell, run: Run) -> Stream:
 
 def _download(shell: Shell, run: Run) -> Stream:
     """To a file where it says so, else to its output."""
-    arguments, path = run.arguments, ""
+    path = download_to(run.name, run.arguments)
+    got = Stream(None, frozenset({"network"}))
+    if path:
+        shell.files[path] = got
+        shell.fetched.append(run.path(path))
+        return Stream("")
+    return got
+
+
+def download_to(name: str, arguments: list[str]) -> str:
+    """The file that a download is written to; empty where it goes to the output."""
+    path = ""
     url = next(
         (word for word in arguments if "://" in word or ("." in word and "/" in word and not word.startswith("-"))), ""
     )
     for place, word in enumerate(arguments):
-        if run.name in ("curl", "aria2c"):
-            if re.fullmatch(r"-[a-zA-Z]*o|--output", word) and place + 1 < len(arguments):
+        if name in ("curl", "aria2c"):
+            if _OUTPUT.fullmatch(word) and place + 1 < len(arguments):
                 path = arguments[place + 1]
-            elif re.fullmatch(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name", word) or run.name == "aria2c":
+            elif _REMOTE_NAME.fullmatch(word) or name == "aria2c":
                 path = path or url.rpartition("/")[2]
-        elif run.name == "wget":
+        elif name == "wget":
             if re.fullmatch(r"-[a-zA-Z]*O|--output-document", word) and place + 1 < len(arguments):
                 path = arguments[place + 1]
             elif word.startswith("--output-document="):
                 path = word.partition("=")[2]
             elif re.fullmatch(r"-[a-zA-Z]*O-", word):
                 path = "-"
-    if run.name == "wget" and not path:
+    if name == "wget" and not path:
         path = url.rpartition("/")[2]
-    got = Stream(None, frozenset({"network"}))
-    if path and path not in ("-", "/dev/stdout"):
-        shell.files[path] = got
-        shell.fetched.append(run.path(path))
-        return Stream("")
-    return got
+    return "" if path in ("-", "/dev/stdout") else path
 
 
 _MAKERS = {

@@ -95,6 +95,19 @@ def is_secret(path: str) -> bool:
     return _SECRET_SUFFIX.search(lowered) is not None and not any(word in lowered for word in _SAMPLES)
 
 
+_PIECE = str.maketrans({char: char.lower() if char.isalnum() else " " for char in map(chr, range(128)) if char != "_"})
+SECRET_PIECES = names(
+    """env envrc shadow gshadow aws kube docker azure hosts hermes codex claude ssh password terraform etc proc
+    kubernetes secrets share library login config cargo key ppk p12 pfx jks kdb kdbx keystore keytab pem"""
+) | {max(name.lower().translate(_PIECE).split(), key=len) for name in _SECRET_NAMES}
+"""Of every path that `is_secret` knows, one piece between dots, slashes and the like; `.gnupg` has none."""
+
+
+def may_hold_secret(text: str) -> bool:
+    """False where no path in `text` (ASCII) can be one of which `is_secret` is true: quicker than asking for each."""
+    return "gnupg" in text or not SECRET_PIECES.isdisjoint(text.translate(_PIECE).split())
+
+
 def is_temporary(path: str) -> bool:
     """Below a folder for temporary files, and not that folder itself."""
     match = _TEMPORARY.match(path)

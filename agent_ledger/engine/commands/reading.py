@@ -9,7 +9,7 @@ from . import places
 from .names import names
 from .run import Found, Run
 
-_READERS = names(
+READERS = names(
     """cat pv head tail less more bat batcat tac nl od xxd hexdump strings base64 base32 cut awk gawk sed grep egrep
     fgrep rg ag sort uniq wc cp mv scp rsync tar zip gzip 7z curl wget nc ncat socat dd tee view
     jq yq python python3 perl ruby paste diff cmp column fold rev pr fmt openssl gpg sqlite3 install ln
@@ -41,7 +41,7 @@ SIGNATURES = dict.fromkeys(("gpg", "gpg2", "security"), keyrings)
 
 def secrets(run: Run) -> Iterator[Found]:
     """A file of secrets among what a reading command is given, or fed into it."""
-    if run.name not in _READERS:
+    if run.name not in READERS:
         fed = [path for operator, path in run.redirected if operator == "<" and places.is_secret(run.path(path))]
         for path in fed:
             yield "credential-read", "HIGH", "reads a file of secrets", run.path(path)

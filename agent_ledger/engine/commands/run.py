@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from dataclasses import dataclass, field
 
@@ -66,3 +67,13 @@ def together(streams: list[Stream], longest: int = 65_536) -> Stream:
     if any(stream.text is None for stream in streams):
         return Stream(None, origins)
     return Stream("".join(stream.text or "" for stream in streams)[:longest], origins)
+
+
+def command_name(word: str) -> str:
+    """A command's name without its folder; a pattern counts as the first shell or remover that it can mean."""
+    name = word.rpartition("/")[2]
+    if any(char in name for char in "?*[") and "/" in word:
+        return next(
+            (one for one in ("rm", "sh", "bash", "dd", "cat", "curl", "wget") if fnmatch.fnmatchcase(one, name)), name
+        )
+    return name.removesuffix(".exe") if name.endswith(".exe") else name

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable, Iterable
 
 from ..inert import clip, inert
-from . import expand, outputs, wrappers
+from . import expand, outputs, quick, wrappers
 from .act import Act
 from .builtins import MOST_ROUNDS, SPECIAL
 from .interpreters import LANGUAGES, inline_code, versionless
 from .names import names
 from .places import normal
-from .run import NOTHING, SILENT, Found, Run, Stream, quote, shown, together
+from .run import NOTHING, SILENT, Found, Run, Stream, command_name, quote, shown, together
 from .syntax import parse, parse_text
-from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
+from .tree import DEEPEST, Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
 MOST_STEPS = 800
 """Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
@@ -49,10 +48,9 @@ class Shell:
         self.fetched: list[str] = []
         self.at_exit: list[str] = []
         """Texts that `trap` keeps for later: they see the variables as they are then."""
-        self.commands: list[str] = []
-        """Every plain command in its normal form, as far as they are kept."""
-        self._steps = 0
-        self._depth = self._loops = self._volume = 0
+        self.commands: list[list[str]] = []
+        """The words of every plain command, as far as they are kept."""
+        self._steps = self._depth = self._loops = self._volume = 0
         self._active: list[str] = []
 
     # -- what is found ---------------------------------------------------------------------------------------------
@@ -81,9 +79,23 @@ class Shell:
         if self._depth > 2:  # A text in a text in a text is read again and again.
             self.weigh(10 * len(text))
         try:
-            return self.walk(parse(text, self._depth), stdin)
+            pipes = quick.read(text) if self._depth < DEEPEST else None
+            return self.walk(parse(text, self._depth), stdin) if pipes is None else self.follow(pipes, stdin)
         finally:
             self._depth -= 1
+
+    def follow(self, pipes: list[quick.Pipe], stdin: Stream) -> Stream:
+        """The same as `walk` for what was read without the parser."""
+        printed: list[Stream] = []
+        for commands, background in pipes:
+            flow = stdin
+            for place, (words, redirected) in enumerate(commands):
+                self.step()
+                self.weigh(sum(map(len, words)))
+                flow = self.run(words, flow, list(redirected), chained=background or place < len(commands) - 1)
+                flow = self.write(flow, list(redirected), words[0])
+            printed.append(flow)
+        return together(printed)
 
     def finish(self) -> None:
         """Follow what was kept for the end."""
@@ -216,7 +228,7 @@ class Shell:
             self.step(len(words))
             if not words:
                 return Stream(None, stdin.origins)
-            name, arguments = _name(words[0]), words[1:]
+            name, arguments = command_name(words[0]), words[1:]
             if words[0] in self.aliases and words[0] not in self._active:
                 return self.alias(words[0], arguments, stdin)
             if words[0] in self.functions:
@@ -240,7 +252,7 @@ class Shell:
 
     def judged(self, run: Run, words: list[str]) -> None:
         if len(self.commands) < MOST_SHOWN:
-            self.commands.append(shown(words))
+            self.commands.append(words)
         for kind, severity, what, target in self._judge(run):
             self.note(kind, severity, what, target, shown(words))
 
@@ -386,13 +398,3 @@ class Shell:
                 self.script(target)
             else:
                 self.note(kind, severity, what, target, shown(words))
-
-
-def _name(word: str) -> str:
-    """A command's name without its folder; a pattern counts as the first shell or remover that it can mean."""
-    name = word.rpartition("/")[2]
-    if any(char in name for char in "?*[") and "/" in word:
-        return next(
-            (one for one in ("rm", "sh", "bash", "dd", "cat", "curl", "wget") if fnmatch.fnmatchcase(one, name)), name
-        )
-    return name.removesuffix(".exe") if name.endswith(".exe") else name

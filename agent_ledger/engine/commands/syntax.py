@@ -11,6 +11,10 @@ from .tree import DEEPEST, Command, Compound, Part, Pipeline, Redirection, Simpl
 from .words import NAME, WordReader
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_MAYBE_BLANK = frozenset(" \t\r\\")
+_WORDS = re.compile(r"(?:[ \t]++[\w@%+:,./=~^*?\[\]!-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
+"""Words of which nothing has to be taken apart."""
+
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]\s]*\])?(\+?=)")
 _REDIRECTION = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|(&>>|&>)")
 _FUNCTION = re.compile(r"(?:function[ \t]+([\w:.-]+)[ \t]*(?:\([ \t]*\))?|([\w:.-]+)[ \t]*\([ \t]*\))\s*(?=[{(])")
@@ -68,9 +72,10 @@ class _Reader(WordReader):
         return found
 
     def blank(self) -> None:
-        match = _BLANK.match(self.text, self.at)
-        if match:
-            self.at = match.end()
+        if self.text[self.at : self.at + 1] in _MAYBE_BLANK:
+            match = _BLANK.match(self.text, self.at)
+            if match:
+                self.at = match.end()
 
     def between(self) -> None:
         """Skip blanks, separators, comments and line ends; here-documents follow a line end."""
@@ -253,6 +258,10 @@ class _Reader(WordReader):
             if word is None:
                 return found if found.words or found.assignments or found.redirections else None
             found.words.append(word)
+            match = _WORDS.match(self.text, self.at)
+            if match:
+                self.at = match.end()
+                found.words += [[Part("text", text)] for text in match[0].split()]
 
     def assignment(self, match: re.Match[str]) -> tuple[str, Word]:
         self.at = match.end()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .names import names
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -131,10 +133,8 @@ def inner(name: str, arguments: list[str]) -> Inner | None:
 
 
 def _after_verb(arguments: list[str], wrapper: Wrapper) -> list[str] | None:
-    verbs = wrapper.verbs.split()
-    rest = list(arguments)
-    if rest[:1] == ["compose"] or rest[:1] == ["container"]:
-        rest = rest[1:]
+    verbs = names(wrapper.verbs)
+    rest = arguments[1:] if arguments[:1] in (["compose"], ["container"]) else arguments
     for place, word in enumerate(rest[:6]):
         if word in verbs:
             return rest[place + 1 :]
@@ -144,7 +144,7 @@ def _after_verb(arguments: list[str], wrapper: Wrapper) -> list[str] | None:
 
 
 def _read(wrapper: Wrapper, arguments: list[str]) -> Inner | None:
-    valued, scripts, asking = wrapper.valued.split(), wrapper.script.split(), wrapper.asking.split()
+    valued, scripts, asking = names(wrapper.valued), names(wrapper.script), names(wrapper.asking)
     assigned: list[tuple[str, str]] = []
     skip, at = wrapper.skip, 0
     while at < len(arguments):

@@ -24,9 +24,14 @@ _SENDING_TEXT = re.compile(
 )
 
 
+def names_outside(args_text: str) -> bool:
+    """Do the arguments hold an address that is not on this machine?"""
+    return "://" in args_text and _ADDRESS.search(args_text) is not None
+
+
 def is_outside(row: Row) -> bool:
     """Did this call bring in content from elsewhere?"""
-    return row.tool_name in _FETCHING or _ADDRESS.search(row.args_text) is not None
+    return row.tool_name in _FETCHING or names_outside(row.args_text)
 
 
 def is_sending(row: Row, kinds: frozenset[str]) -> bool:

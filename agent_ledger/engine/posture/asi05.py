@@ -27,6 +27,11 @@ def remember(row_id: int, session: Session, paths: Iterable[str]) -> None:
         del session.written[next(iter(session.written))]
 
 
+def wrote_one_of(session: Session, paths: Iterable[str]) -> bool:
+    """May this session have written one of these files?"""
+    return any(_name(path) in session.written for path in paths)
+
+
 def judge(row: Row, session: Session, paths: Iterable[str], kept: Mapping[int, Kept]) -> list[Finding]:
     """A finding for each file that this call runs and an earlier one wrote; once for each time it was written."""
     found = []

@@ -7,13 +7,18 @@ calls plain has no finding of its own; what it does not call plain is looked at 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ..commands.builtins import SPECIAL
+from ..commands.calls import COMMANDS
 from ..commands.interpreters import LANGUAGES
 from ..commands.outputs import DOWNLOADERS
+from ..commands.places import SECRET_PIECES
+from ..commands.quiet import Quiet, quiet
 from ..commands.shell import SHELLS
 from ..commands.signatures import BY_NAME
 from ..commands.wrappers import WRAPPERS
+from .rows import parsed
 
 ALWAYS = frozenset(
     {
@@ -40,11 +45,11 @@ _HEADS = """
     tar unzip cpio rename setfacl chattr watchexec make_filesystem begin do then else if while until for case function
     coproc select repeat not and or tee cat type runas wsl logrotate rsyslogd update_rc_d
 """
-_ORDINARY = frozenset({"cd", "pushd", "cp", "mv", "ln", "mkdir", "sed", "cat"})
+_ORDINARY = frozenset({"cd", "pushd", "cp", "ln", "mkdir", "sed", "cat"})
 """Known to `commands`, and judged by the places that they touch alone."""
 
 _PLACES = """
-    dev proc sys etc boot usr lib sbin root system32 id_rsa id_dsa id_ecdsa id_ed25519 ssh
+    dev proc sys etc boot usr lib lib64 bin sbin root system32 id_rsa id_dsa id_ecdsa id_ed25519 ssh
     authorized_keys gnupg gpg aws azure gcloud kube kubeconfig credentials credential netrc pgpass npmrc pypirc env
     envrc secret secrets token tokens password passwords passwd shadow sudoers keychain keychains keyring keyrings pass
     kdbx vault pem key keys p12 pfx jks ppk keystore keytab wallet cookies cookie login logins history dockercfg
@@ -55,7 +60,7 @@ _PLACES = """
     truncate delete remove alter grant revoke update insert exec execdir remove_all dropdatabase account service key4
     op terraform cargo cmdline environ kcore mem sda nvme0n1 disk0 rdisk0
 """
-PLACES = frozenset(_PLACES.split())
+PLACES = frozenset(_PLACES.split()) | SECRET_PIECES
 """Any of these words, anywhere, and a call is looked at: names of places, and verbs that destroy."""
 
 _MARK = "$"
@@ -70,7 +75,7 @@ def _table() -> dict[str, str]:
     for char in map(chr, range(128)):
         if char.isalnum() or char in "_-./=":
             table[char] = char.lower()
-        elif char in "\\$`*?[{>~!^%":
+        elif char in "\\$`*?[{<>~!^%":
             table[char] = _MARK
         else:
             table[char] = "\n" if char in '\n";&|()' else " "
@@ -104,8 +109,10 @@ _FIRST = frozenset((head.translate(_WORDS).split() or [head])[0] for head in HEA
 The two left out only run other commands, and are names of arguments in nearly every call.
 """
 
+_OTHER_COMMANDS = frozenset(COMMANDS) - {"command"}
+
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
-_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*(?:command\s+|timeout\s+\S+\s+)?(?:\.{0,2}/|\.\s)')
+_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*(?:\.\s|(?:command|timeout)\s|[^\s"]*?(?:/|\.(?:sh|py)(?=[\s"(;&|]|$)))')
 
 
 def is_plain(args_text: str) -> bool:
@@ -115,7 +122,7 @@ def is_plain(args_text: str) -> bool:
         text = text.replace('\\"', "").replace("'", "")
     text = text.translate(_TABLE)
     words = text.translate(_WORDS).split()
-    if _MARK in text or not PLACES.isdisjoint(words):
+    if _MARK in text or not PLACES.isdisjoint(words) or "gnupg" in text:
         return False
     return _FIRST.isdisjoint(words) or not any(map(_known, text.split("\n")))
 
@@ -135,6 +142,16 @@ def _known(command: str) -> bool:
     return words[1] not in _READING.get(head, ())
 
 
+@lru_cache(maxsize=1024)
+def quiet_call(args_text: str) -> Quiet | None:
+    """What a terminal call makes or runs, where a short look tells that it does nothing else; else None."""
+    args = parsed(args_text) if args_text.isascii() and args_text.isprintable() else None
+    if args is None or not _OTHER_COMMANDS.isdisjoint(args):
+        return None
+    text = args.get("command")
+    return quiet(text) if type(text) is str else None
+
+
 def plain_file(args_text: str) -> str | None:
     """The path that a writing call names, if nothing about that path asks for a closer look, else None."""
     match = _PATH.search(args_text)
@@ -142,5 +159,5 @@ def plain_file(args_text: str) -> str | None:
 
 
 def runs_a_path(args_text: str) -> bool:
-    """Does a command begin with a path (or a dot, which reads a file), and not with the name of a program?"""
+    """May a command begin with a path or a script's name (or a dot, which reads a file), and not with a program?"""
     return _STARTS_WITH_PATH.search(args_text) is not None

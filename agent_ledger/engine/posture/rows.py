@@ -49,6 +49,8 @@ def raw_row(call: Call) -> RawRow:
 
 def text_of(value: object) -> str:
     """A cell as inert text, as `queries` gives it: both ways into a posture see the same."""
+    if type(value) is str and value.isascii() and value.isprintable():
+        return value
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -68,13 +70,19 @@ def arguments(text: str, *, cut: bool) -> Mapping[str, Any]:
     """The arguments as an object; of cut ones, what was written before the cut. Empty where they are no object."""
     for start in _starts(text) if cut else (text,):
         for end in _ENDS if cut else ("",):
-            try:
-                value = json.loads(start + end)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
+            value = parsed(start + end)
+            if value is not None:
                 return value
     return {}
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """The object that a JSON text writes; None where it writes none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _starts(text: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from .acts import looked_at
 from .catalogue import IDS
 from .finding import Finding, finding
 from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, STOPPED, Run, Session
-from .plain import ALWAYS, FILES, is_plain, plain_file, runs_a_path
+from .plain import ALWAYS, FILES, is_plain, plain_file, quiet_call, runs_a_path
 from .rows import RawRow, Row, raw_row, text_of
 from .seen import Seen
 from .windows import Window
@@ -31,6 +31,10 @@ OPEN_ROWS = 20_000
 
 KEPT = 512
 """Written files whose content is kept until somebody runs them."""
+
+_NO_KINDS: frozenset[str] = frozenset()
+_LOADED_ALREADY = frozenset({"persistence", "supply-chain", "ledger-touch"})
+"""Kinds of acts beside which a change of what is loaded is no finding of its own."""
 
 _STOPPED = frozenset(ERROR_PREFIX + kind for kind in ("cancelled", "user_interrupt", "keyboard_interrupt"))
 _TIMED_OUT = ERROR_PREFIX + "timeout"
@@ -143,16 +147,27 @@ class Posture:
             self._doubled(session, raw, at)
         if tool in FILES:
             self._file(session, raw, at)
-        elif args and (redacted or tool in ALWAYS or not self._goes_by(session, args, at)):
+        elif args and (redacted or tool in ALWAYS or not self._goes_by(session, raw, at)):
             self._look(session, raw, at)
 
-    def _goes_by(self, session: Session, args: object, at: float | None) -> bool:
-        """May a call with these arguments go by without a closer look?"""
-        if type(args) is not str or not is_plain(args):
+    def _goes_by(self, session: Session, raw: RawRow, at: float | None) -> bool:
+        """May this call go by without a closer look?"""
+        args = raw[5]
+        if type(args) is not str or (at is not None and at <= session.watched_until):
             return False
-        if session.written and runs_a_path(args):
+        if is_plain(args):
+            return not session.written or not runs_a_path(args)
+        if raw[4] != "terminal" or raw[6]:
             return False
-        return at is None or at > session.watched_until
+        known = quiet_call(args)
+        if known is None or (session.written and asi05.wrote_one_of(session, known.run)):
+            return False
+        if known.made:
+            asi05.remember(raw[0], session, known.made)
+            self._keep_content(raw[0], (raw[4], args, False))
+        if at is not None and "://" in args and asi01.names_outside(args):
+            session.outside.append((at, raw[0]))
+        return True
 
     def _begin(self, key: object) -> Session:
         """A session that was not met, or was forgotten."""
@@ -251,18 +266,23 @@ class Posture:
         """Everything that the arguments of one call can tell."""
         row = _row(raw, at)
         args, examined = looked_at(row.tool_name, row.args_text, row.cut)
-        acts = examined.acts
-        found: list[Finding | None] = list(act_findings(row, acts))
-        kinds = frozenset(act.kind for act in acts)
-        secrets = tuple(act.target or act.text for act in acts if act.kind == "credential-read")
-        found.append(asi02.credential_sweep(row, session, secrets))
-        found.append(asi03.secret_in_command(row))
-        if "persistence" not in kinds and "supply-chain" not in kinds and "ledger-touch" not in kinds:
+        acts, kinds = examined.acts, _NO_KINDS
+        found: list[Finding | None] = []
+        if acts:
+            found.extend(act_findings(row, acts))
+            kinds = frozenset(act.kind for act in acts)
+            secrets = tuple(act.target or act.text for act in acts if act.kind == "credential-read")
+            found.append(asi02.credential_sweep(row, session, secrets))
+        if row.redacted:
+            found.append(asi03.secret_in_command(row))
+        if kinds.isdisjoint(_LOADED_ALREADY):
             found.append(asi04.judge(row, args))
-        found.extend(asi05.judge(row, session, examined.run, self._kept))
-        found.append(asi06.judge(row, args))
-        found.append(asi11.fan_out(row, session, args))
-        found.append(asi11.cron_series(row, session, args))
+        if examined.run:
+            found.extend(asi05.judge(row, session, examined.run, self._kept))
+        if row.tool_name != "terminal":
+            found.append(asi06.judge(row, args))
+            found.append(asi11.fan_out(row, session, args))
+            found.append(asi11.cron_series(row, session, args))
         found.append(asi01.judge(row, session, kinds))
         if examined.made:
             asi05.remember(row.id, session, examined.made)
