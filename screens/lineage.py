@@ -90,6 +90,7 @@ class LineageScreen(RecordScreen):
 
     def on_mount(self) -> None:
         self._desk.lineage_changed.subscribe(self, self._survey_changed)
+        self.set_interval(1.0, self._paint)
         self._tree.focus()
         self._paint()
 

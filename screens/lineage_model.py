@@ -161,7 +161,7 @@ class LineageModel:
     def fold(self, index: int, fold: bool | None) -> bool:
         """Fold (True), unfold (False), or change (None). Was there anything to fold?"""
         line = self.line(index)
-        if line is None or not line.children or line.open is (fold is False):
+        if line is None or not line.children or (fold is not None and line.open is not fold):
             return False
         self.folds[line.key.id] = line.open
         self._refold(line.key.id, line.open)
