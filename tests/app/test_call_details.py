@@ -1,9 +1,12 @@
-"""The details screen: what stands where, at any width."""
+"""The details screen: how it opens and closes, what stands where at any width, and how it follows the row."""
 
 from __future__ import annotations
 
+from agent_ledger.engine.records import utc_text
+from screens.call_details import CallDetailsScreen
+
 from .conftest import Start
-from .ledgers import Ledger
+from .ledgers import Clock, Ledger, a_day
 
 TURN = "20260530_114502_77b0de:telegram:group:-1002031:turn:0042"
 
@@ -54,3 +57,38 @@ async def test_rules_have_room_around_their_titles_and_between_them(ledger: Ledg
             for name in ("timeline", "facts", "arguments", "result"):
                 assert f"─{name}" not in line
                 assert f"{name}─" not in line
+
+
+async def test_enter_opens_the_details_and_three_keys_close_them(ledger: Ledger, start: Start) -> None:
+    a_day(ledger)
+    async with start() as run:
+        for key in ("q", "backspace", "escape"):
+            await run.press("enter")
+            assert isinstance(run.front(), CallDetailsScreen)
+            await run.until_shown("五月/予算.csv", "confirmed")
+            await run.press(key)
+            assert run.front() is run.calls
+
+
+async def test_details_count_down_and_follow_the_row(ledger: Ledger, clock: Clock, start: Start) -> None:
+    call = ledger.issue("terminal", {"command": "make"}, ago=20)
+    async with start() as run:
+        await run.press("tab", "tab", "enter")
+        await run.until_shown("Counts as lost in 1:40")
+        clock.now += 60
+        await run.until_shown("Counts as lost in 0:40")
+        ledger.settle(call, exit_code=2, duration_ms=80_000, result_digest="2 tests failed")
+        await run.until_shown("settled: CONFIRMED", "2 tests failed", "exit code 2")
+        ledger.settle(call, "CONFIRMED", later_status="ERROR:timeout", later_ts=utc_text(clock.now + 5))
+        await run.until_shown("contradicted: ERROR:timeout")
+
+
+async def test_details_lead_to_the_repeats(ledger: Ledger, start: Start) -> None:
+    a_day(ledger)
+    async with start() as run:
+        await run.press("tab", "tab", "enter")
+        await run.until_shown("#9", "was issued before, as call 6")
+        await run.press("enter")
+        await run.until_shown("patch  #6")
+        await run.press("p")
+        await run.until_shown("patch  #9")

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import stat
 from pathlib import Path
 
-import pytest
-
-from agent_ledger.engine.records import utc_text
-from screens.call_details import CallDetailsScreen
-from screens.help import HelpScreen
 from widgets.call_panes import CallPanes
 from widgets.call_table import CallTable
-from widgets.prompt_bar import PromptBar
 from widgets.session_list import SessionList
 
 from .conftest import Run, Start
@@ -209,44 +199,6 @@ async def test_low_one_pane_at_a_time(ledger: Ledger, start: Start) -> None:
         assert "confirmed " not in run.text
 
 
-async def test_a_filter_is_typed_and_cleared(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("slash")
-        await run.type("tool:terminal make")
-        await run.press("enter")
-        await run.settle()
-        assert (rows_of(run, "pending"), rows_of(run, "ghosts"), rows_of(run, "settled")) == ([11], [], [7])
-        assert "Filter: tool:terminal make" in run.text
-        await run.press("x")
-        await run.settle()
-        assert rows_of(run, "settled") == [8, 7, 6, 5, 4, 2, 1]
-
-
-async def test_a_filter_that_makes_no_sense_is_answered(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("slash")
-        await run.type("state:gone")
-        await run.press("enter")
-        assert "'gone' is no state" in run.text
-        assert run.calls.query_one(PromptBar).is_open
-        await run.press("escape")
-        assert not run.calls.query_one(PromptBar).is_open
-        assert rows_of(run, "settled") == [8, 7, 6, 5, 4, 2, 1]
-
-
-async def test_tab_completes_a_filter(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("slash")
-        await run.type("tool:cron")
-        await run.until(lambda: "cronjob" in run.text.splitlines()[-3], "a suggestion")
-        await run.press("tab", "enter")
-        await run.settle()
-        assert (rows_of(run, "ghosts"), rows_of(run, "settled")) == ([3], [])
-
-
 async def test_rows_beyond_a_page_are_fetched(ledger: Ledger, start: Start) -> None:
     ledger.db.execute("BEGIN")
     ids = [ledger.done("terminal", {"command": f"echo {n}"}, ago=5000 - n) for n in range(1000)]
@@ -265,120 +217,6 @@ async def test_rows_beyond_a_page_are_fetched(ledger: Ledger, start: Start) -> N
         assert cursor_of(run) != ids[-1]
         shown = rows_of(run, "settled")
         assert shown == list(range(shown[0], shown[-1] - 1, -1))
-
-
-async def test_enter_opens_the_details_and_three_keys_close_them(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        for key in ("q", "backspace", "escape"):
-            await run.press("enter")
-            assert isinstance(run.front(), CallDetailsScreen)
-            await run.until_shown("五月/予算.csv", "confirmed")
-            await run.press(key)
-            assert run.front() is run.calls
-
-
-async def test_details_count_down_and_follow_the_row(ledger: Ledger, clock: Clock, start: Start) -> None:
-    call = ledger.issue("terminal", {"command": "make"}, ago=20)
-    async with start() as run:
-        await run.press("tab", "tab", "enter")
-        await run.until_shown("Counts as lost in 1:40")
-        clock.now += 60
-        await run.until_shown("Counts as lost in 0:40")
-        ledger.settle(call, exit_code=2, duration_ms=80_000, result_digest="2 tests failed")
-        await run.until_shown("settled: CONFIRMED", "2 tests failed", "exit code 2")
-        ledger.settle(call, "CONFIRMED", later_status="ERROR:timeout", later_ts=utc_text(clock.now + 5))
-        await run.until_shown("contradicted: ERROR:timeout")
-
-
-async def test_details_lead_to_the_repeats(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("tab", "tab", "enter")
-        await run.until_shown("#9", "was issued before, as call 6")
-        await run.press("enter")
-        await run.until_shown("patch  #6")
-        await run.press("p")
-        await run.until_shown("patch  #9")
-
-
-async def test_help_lists_every_key_of_the_screen(ledger: Ledger, start: Start) -> None:
-    async with start((100, 40)) as run:
-        await run.press("question_mark")
-        assert isinstance(run.front(), HelpScreen)
-        for key in ("/", "tab", "s ", "e ", "j ↓", "k ↑", "?", "q", "^p"):
-            assert f" {key}" in run.text
-        await run.press("q")
-        assert run.front() is run.calls
-
-
-async def test_the_palette_filters_and_changes_the_theme(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("ctrl+p")
-        await run.type("only: ghost")
-        await run.until_shown("Show only: ghost")
-        await run.press("down", "enter")
-        await run.until(lambda: "Filter: state:ghost" in run.text)
-        assert rows_of(run, "settled") == []
-        await run.press("ctrl+p")
-        await run.type("theme: nord")
-        await run.until_shown("Theme: nord")
-        await run.press("down", "enter")
-        await run.until(lambda: run.app.theme == "nord")
-
-
-async def test_the_palette_jumps_to_a_session(ledger: Ledger, start: Start) -> None:
-    a_day(ledger)
-    async with start() as run:
-        await run.press("ctrl+p")
-        await run.type("081204")
-        await run.until_shown("Session: 20260530_081204")
-        await run.press("down", "enter")
-        await run.until(lambda: rows_of(run, "settled") == [4, 2, 1])
-
-
-@pytest.mark.parametrize("kind", ["csv", "json"])
-async def test_what_is_in_view_is_exported(
-    ledger: Ledger, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    a_day(ledger)
-    ledger.done("terminal", "=cmd|' /C calc'!A0", ago=10, args_cut=1)
-    monkeypatch.chdir(tmp_path)
-    async with start() as run:
-        run.calls.filter_by("tool:terminal")
-        await run.settle()
-        await run.press("e")
-        assert "calls-20260530-120000.csv" in run.text
-        await run.press("ctrl+u")
-        await run.type(f"mine.{kind}")
-        await run.press("enter")
-        await run.until_shown("were written")
-    path = tmp_path / f"mine.{kind}"
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    text = path.read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines())) if kind == "csv" else json.loads(text)
-    assert [int(row["id"]) for row in rows] == [12, 11, 7, 4, 2]
-    assert rows[1]["state"] == "pending"
-    assert rows[0]["args"] == ("'=cmd|' /C calc'!A0" if kind == "csv" else "=cmd|' /C calc'!A0")
-
-
-async def test_an_emptied_export_line_closes_it(ledger: Ledger, start: Start) -> None:
-    async with start() as run:
-        await run.press("e", "ctrl+u", "enter")
-        assert not run.calls.query_one(PromptBar).is_open
-        assert focused(run) == "settled"
-
-
-async def test_an_export_never_overwrites(ledger: Ledger, start: Start, tmp_path: Path) -> None:
-    taken = tmp_path / "a.json"
-    taken.write_text("mine")
-    async with start((160, 24)) as run:
-        await run.press("e", "ctrl+u")
-        await run.type(str(taken))
-        await run.press("enter")
-        await run.until_shown("exists already")
-        assert taken.read_text() == "mine"
 
 
 async def test_waiting_records_are_shown(ledger: Ledger, start: Start) -> None:
