@@ -36,7 +36,7 @@ def key_profile(session_key: str | None) -> str | None:
     parts = (session_key or "").split(":", 2)
     if len(parts) < 3 or parts[0] != "agent" or not parts[1]:
         return None
-    return DEFAULT if parts[1] == "main" else parts[1]
+    return DEFAULT if parts[1] == "main" else parts[1].removesuffix("~")  # `main~` is a profile of that name.
 
 
 def is_gateway(source: str) -> bool:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from ledger_tui.sources.guard import connect, explain
 from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of_time
 
-from .legacy_routes import legacy_routes
 from .owners import store_owner
 from .resumed import Pause, find_resumed
+from .routes import legacy_routes
 from .rows import COLUMNS, EARLIEST, LATEST, Session, as_stored, number, session, text
 
 SLICE_S = 0.03

@@ -12,7 +12,7 @@ from .further import Further, find_further
 from .ignored import Ignored
 from .orphans import MAX_GAP_S, Orphan, find_orphans
 from .read import Store
-from .zombies import Zombie, find_zombies
+from .zombies import Zombie, find_zombies, host_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,10 @@ def survey(store: Store, *, now: float, max_gap_s: float = MAX_GAP_S, ignored: I
     """Looks at every row; no database is touched. `now` in seconds since 1970."""
     orphans = find_orphans(store.sessions, store.owner, max_gap_s=max_gap_s)
     further = find_further(store, orphans, max_gap_s=max_gap_s)
-    zombies = find_zombies(store, orphans, further, now=now, max_gap_s=max_gap_s)
+    answers = host_answers(store)
+    zombies = find_zombies(store, orphans, further, now=now, max_gap_s=max_gap_s, answers=answers)
     forest = grow(store.sessions)
-    found = find_anomalies(store, orphans, zombies, forest=forest, now=now)
+    found = find_anomalies(store, orphans, zombies, further, now=now, forest=forest, answers=answers)
     kept = {key: tuple(one for one in several if (key, one.kind) not in ignored) for key, several in found.items()}
     kept = {key: several for key, several in kept.items() if several}
     hidden = sum(map(len, found.values())) - sum(map(len, kept.values()))
