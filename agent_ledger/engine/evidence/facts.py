@@ -1,0 +1,318 @@
+"""The read-only window on one home: small questions to files and databases, bounded in size and time.
+
+Nothing is followed out of what was asked about: a link at the place itself is reported, not followed. Nothing but
+plain files is opened: no pipe or device can hold us up. What cannot be told raises `CannotTellError` with one sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..fingerprint import KEY_BYTES, value_hash
+from ..mounts import network_points
+from ..paths import Paths
+from .later import Later
+from .recorded import Recorded
+from .verdict import quoted
+
+LONGEST_FILE = 8 * 2**20
+"""Bytes of one file that are read."""
+
+LONGEST_FOLDER = 20_000
+"""Names of one folder that are read."""
+
+COARSE_S = 0.05
+"""A file's time may lie so far before the clock's: the kernel stamps files with the time of its last tick."""
+
+_BUSY_S = 0.02
+_READ_ONLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+
+
+class CannotTellError(Exception):
+    """Why something cannot be told: one plain sentence, foreign text in it quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands at a path, seen without following a link there. Times: seconds since 1970."""
+
+    path: Path
+    kind: str
+    """"file", "folder", "link", "other", or empty where nothing is there."""
+    size: int = 0
+    modified: float = 0.0
+    changed: float = 0.0
+    """When anything about the entry last changed (ctime): nobody can set it back."""
+    inode: tuple[int, int] = (0, 0)
+    mode: int = 0
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.kind)
+
+    def touched_since(self, moment: float) -> bool:
+        """May its content have been written at or after `moment`? Either of both times says so."""
+        return max(self.modified, self.changed) >= moment - COARSE_S
+
+
+class Facts:
+    """Asked by the verifiers. Every method may raise CannotTellError and nothing else."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        now: float,
+        state: Path | None = None,
+        ledger: sqlite3.Connection | None = None,
+        deadline: float | None = None,
+        mono: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`deadline` on the clock `mono`, where there is one; then network mounts are not asked at all."""
+        self.paths, self.home, self.now = paths, paths.home, now
+        self.state = state or paths.state
+        self.ledger = ledger
+        self._deadline, self._mono = deadline, mono
+        self._key: bytes | None = None
+        self._key_asked = False
+        self._mounts: list[tuple[str, str]] | None = None
+        self._open: dict[Path, sqlite3.Connection] = {}
+        self._later: Later | None = None
+
+    def close(self) -> None:
+        """Close what was opened for the questions."""
+        for connection in self._open.values():
+            connection.close()
+        self._open.clear()
+
+    # -- time and keys ---------------------------------------------------------------------------------------------
+
+    @property
+    def quick(self) -> bool:
+        """Is there a deadline, as inside the agent's hook?"""
+        return self._deadline is not None
+
+    @property
+    def time_is_up(self) -> bool:
+        return self._deadline is not None and self._mono() >= self._deadline
+
+    def step(self) -> None:
+        """Called before anything that takes time."""
+        if self.time_is_up:
+            raise CannotTellError("Not checked: the time for it had run out.")
+
+    @property
+    def key(self) -> bytes | None:
+        """The home's key for argument hashes; None where there is none to be had. It is never made here."""
+        if not self._key_asked:
+            self._key_asked = True
+            with contextlib.suppress(CannotTellError):
+                data = self.content(self.paths.key, limit=4096)
+                self._key = data if len(data) == KEY_BYTES else None
+        return self._key
+
+    def argument(self, call: Recorded, name: str) -> Any:
+        """An argument as the agent gave it; None where it is missing, cut or redacted."""
+        if name not in call.args:
+            return None
+        value = call.args[name]
+        return value if not call.args_redacted or self.is_value(call, name, value) else None
+
+    def is_value(self, call: Recorded, name: str, value: Any) -> bool:
+        """Was the argument `name` exactly this value? By the stored value, else by its keyed hash.
+
+        Raises CannotTellError where neither is there to compare with.
+        """
+        hashed = call.value_hashes.get(name)
+        if hashed is not None:
+            if self.key is None:
+                raise CannotTellError(
+                    "The arguments are not stored whole, and the key to compare them is not to be had."
+                )
+            return value_hash(self.key, value) == hashed
+        if name in call.args and not call.args_redacted:
+            return bool(call.args[name] == value)
+        raise CannotTellError(f"The argument {quoted(name, 40)} is not stored whole.")
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def look(self, path: Path) -> Place:
+        """What stands at `path`. Raises CannotTellError where that cannot be seen (no right, a network mount)."""
+        self.step()
+        self.refuse_network(path)
+        try:
+            info = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return Place(path, "")
+        except (OSError, ValueError) as error:
+            raise CannotTellError(f"{quoted(path)} cannot be looked at ({_reason(error)}).") from error
+        kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "folder"), (stat.S_ISLNK, "link"))
+        kind = next((name for test, name in kinds if test(info.st_mode)), "other")
+        return Place(
+            path, kind, info.st_size, info.st_mtime, info.st_ctime, (info.st_dev, info.st_ino), info.st_mode & 0o7777
+        )  # fmt: skip
+
+    def refuse_network(self, path: Path) -> None:
+        """Raise CannotTellError for a place on a network mount where there is a deadline: asking it may hang."""
+        if not self.quick:
+            return
+        if self._mounts is None:
+            self._mounts = network_points()
+        text = os.path.abspath(path)
+        for point, kind in self._mounts:
+            if text == point or text.startswith(point.rstrip("/") + "/"):
+                raise CannotTellError(f"Not checked: {quoted(path)} lies on a network mount ({kind}).")
+
+    def content(self, path: Path, *, limit: int = LONGEST_FILE) -> bytes:
+        """The content of a plain file. Raises CannotTellError for anything else, or for more than `limit` bytes."""
+        place = self.look(path)
+        if place.kind != "file":
+            what = {"": "is not there", "folder": "is a folder", "link": "is a link, which is not followed"}
+            raise CannotTellError(f"{quoted(path)} {what.get(place.kind, 'is no plain file')}.")
+        if place.size > limit:
+            raise CannotTellError(f"{quoted(path)} has {place.size} bytes, more than are read.")
+        try:
+            descriptor = os.open(path, os.O_RDONLY | _READ_ONLY)
+        except (OSError, ValueError) as error:
+            raise CannotTellError(f"{quoted(path)} cannot be read ({_reason(error)}).") from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise CannotTellError(f"{quoted(path)} is no plain file.")
+            return self._all(descriptor, path, limit)
+        finally:
+            os.close(descriptor)
+
+    def _all(self, descriptor: int, path: Path, limit: int) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            self.step()
+            try:
+                part = os.read(descriptor, 2**20)
+            except OSError as error:
+                raise CannotTellError(f"{quoted(path)} cannot be read ({_reason(error)}).") from error
+            if not part:
+                return b"".join(parts)
+            size += len(part)
+            if size > limit:
+                raise CannotTellError(f"{quoted(path)} has more than {limit} bytes, more than are read.")
+            parts.append(part)
+
+    def text(self, path: Path, *, limit: int = LONGEST_FILE) -> str:
+        """The same as UTF-8 text, its line ends as they stand. Raises CannotTellError also for what is no such text."""
+        try:
+            return self.content(path, limit=limit).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise CannotTellError(f"{quoted(path)} holds no UTF-8 text.") from error
+
+    def json(self, path: Path) -> Any:
+        """A JSON file. Raises CannotTellError where it is missing, unreadable or no JSON."""
+        try:
+            return json.loads(self.text(path))
+        except (ValueError, RecursionError) as error:
+            raise CannotTellError(f"{quoted(path)} cannot be understood: it is no JSON.") from error
+
+    def names(self, folder: Path) -> list[str]:
+        """The names in a folder, all of them. Raises CannotTellError where it cannot be read whole."""
+        place = self.look(folder)
+        if place.kind != "folder":
+            raise CannotTellError(f"{quoted(folder)} is no folder.")
+        found: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    found.append(entry.name)
+                    if len(found) > LONGEST_FOLDER:
+                        raise CannotTellError(f"{quoted(folder)} holds more than {LONGEST_FOLDER} names.")
+                    if not len(found) % 500:
+                        self.step()
+        except OSError as error:
+            raise CannotTellError(f"{quoted(folder)} cannot be read ({_reason(error)}).") from error
+        return sorted(found)
+
+    # -- databases -------------------------------------------------------------------------------------------------
+
+    def database(self, path: Path) -> sqlite3.Connection:
+        """A read-only connection to one of the host's databases, kept until `close`. Ask it through `rows`."""
+        self.step()
+        known = self._open.get(path)
+        if known is not None:
+            return known
+        place = self.look(path)
+        if place.kind != "file":
+            raise CannotTellError(f"{quoted(path)} is {'not there' if not place.exists else 'no plain file'}.")
+        try:
+            connection = sqlite3.connect(
+                f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True, timeout=_BUSY_S, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise CannotTellError(f"{quoted(path)} cannot be opened ({error}).") from error
+        if self._deadline is not None:
+            connection.set_progress_handler(lambda: int(self.time_is_up), 2000)
+        self._open[path] = connection
+        return connection
+
+    def rows(self, path: Path, sql: str, params: Sequence[Any] = (), *, limit: int = 10_000) -> list[tuple[Any, ...]]:
+        """The answer to one question, read whole. Raises CannotTellError also for more than `limit` rows."""
+        return self.ask(self.database(path), path, sql, params, limit=limit)
+
+    def ask(
+        self, connection: sqlite3.Connection, path: Path, sql: str, params: Sequence[Any] = (), *, limit: int = 10_000
+    ) -> list[tuple[Any, ...]]:  # fmt: skip
+        """The same on a connection that the caller has."""
+        self.step()
+        try:
+            found = connection.execute(sql, tuple(params)).fetchmany(limit + 1)
+        except sqlite3.Error as error:
+            if self.time_is_up:
+                raise CannotTellError("Not checked: the time for it had run out.") from error
+            raise CannotTellError(f"{quoted(path)} cannot be asked ({error}).") from error
+        if len(found) > limit:
+            raise CannotTellError(f"{quoted(path)} holds more than {limit} rows to look at.")
+        return found
+
+    def columns(self, path: Path, table: str) -> frozenset[str]:
+        """Names of a table's columns; empty where there is no such table."""
+        return frozenset(str(row[0]) for row in self.rows(path, "SELECT name FROM pragma_table_info(?)", (table,)))
+
+    # -- the ledger's own later calls ------------------------------------------------------------------------------
+
+    @property
+    def later(self) -> Later:
+        """The calls that were recorded after one, for "did somebody else do it, or undo it?"."""
+        if self._later is None:
+            self._later = Later(self)
+        return self._later
+
+
+def _reason(error: Exception) -> str:
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+
+
+@contextlib.contextmanager
+def opened(
+    paths: Paths,
+    *,
+    now: float,
+    ledger: Path | None = None,
+    state: Path | None = None,
+    deadline: float | None = None,
+    mono: Callable[[], float] = time.monotonic,
+) -> Iterator[Facts]:
+    """Facts with a read-only connection to the ledger of their own, where there is one."""
+    facts = Facts(paths, now=now, state=state, deadline=deadline, mono=mono)
+    try:
+        with contextlib.suppress(CannotTellError):
+            facts.ledger = facts.database(ledger or paths.ledger)
+        yield facts
+    finally:
+        facts.close()

@@ -1,0 +1,70 @@
+"""The answer to "did it land?": one of three words, the evidence in plain sentences, and when it was gathered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..inert import clip, inert
+from ..records import Inert, utc_text
+
+LANDED, ABSENT, UNKNOWN = "landed", "absent", "unknown"
+
+VERDICTS = (LANDED, ABSENT, UNKNOWN)
+
+SENTENCE = 400
+"""Characters of one sentence that are kept."""
+
+SENTENCES = 8
+"""Sentences of one verdict that are kept."""
+
+_QUOTED = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`evidence` is never empty: each sentence inert, foreign text in it quoted. `checked_at`: seconds since 1970."""
+
+    verdict: str
+    evidence: tuple[Inert, ...]
+    checked_at: float
+
+
+def landed(at: float, *evidence: str) -> Verdict:
+    """The effect is there, and this call is the only explanation."""
+    return _verdict(LANDED, at, evidence)
+
+
+def absent(at: float, *evidence: str) -> Verdict:
+    """The effect would have to be in a place that was read, and is not there."""
+    return _verdict(ABSENT, at, evidence)
+
+
+def unknown(at: float, *evidence: str) -> Verdict:
+    """It cannot be told; the evidence says why."""
+    return _verdict(UNKNOWN, at, evidence)
+
+
+def _verdict(verdict: str, at: float, evidence: tuple[str, ...]) -> Verdict:
+    if not evidence:
+        raise ValueError("a verdict without evidence")
+    return Verdict(verdict, tuple(inert(clip(text, SENTENCE)) for text in evidence[:SENTENCES]), at)
+
+
+def quoted(text: object, limit: int = _QUOTED) -> str:
+    """Foreign text inside a sentence: one inert line between double quotes; no quote of its own ends ours."""
+    shown = inert(clip(str(text), limit)).replace("`", "'")
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def verdict_json(ledger_id: int, tool_name: str, verdict: Verdict) -> Mapping[str, Any]:
+    """The shape of `verify --json` for one call."""
+    return {
+        "ledger_id": ledger_id,
+        "tool_name": tool_name,
+        "verdict": verdict.verdict,
+        "evidence": list(verdict.evidence),
+        "checked_at": utc_text(verdict.checked_at),
+    }

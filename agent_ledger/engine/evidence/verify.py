@@ -1,0 +1,88 @@
+"""One call to one verdict: the host's own transcript first, then the verifier for this kind of tool."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from . import cron, delegate, files, kanban, mcp, memory, skills, terminal, transcript
+from .facts import CannotTellError, Facts
+from .recorded import Recorded
+from .verdict import ABSENT, LANDED, UNKNOWN, Verdict, quoted, unknown
+
+log = logging.getLogger(__name__)
+
+Judge = Callable[[Recorded, Facts], "Verdict | None"]
+
+_BY_NAME: dict[str, Judge] = {
+    "write_file": files.judge,
+    "patch": files.judge,
+    "terminal": terminal.judge,
+    "cronjob": cron.judge,
+    "cronjob_manage": cron.judge,
+    "delegate_task": delegate.judge,
+    "memory": memory.judge,
+    "skill_manage": skills.judge,
+}
+
+_BY_START: tuple[tuple[str, Judge], ...] = (("kanban_", kanban.judge), ("mcp__", mcp.judge))
+
+
+def verifier_of(tool_name: str) -> Judge | None:
+    """The verifier for a tool, by its old or its new name; None where there is none."""
+    found = _BY_NAME.get(tool_name)
+    return found or next((judge for start, judge in _BY_START if tool_name.startswith(start)), None)
+
+
+def verify(call: Recorded, facts: Facts) -> Verdict:
+    """Did this call land? Never raises, and changes nothing."""
+    why: list[str] = []
+    told = _asked(transcript.judge, call, facts, why)
+    if told is not None and told.verdict == ABSENT:
+        return told
+    judge = verifier_of(call.tool_name)
+    found = _asked(judge, call, facts, why) if judge is not None else None
+    if told is not None and told.verdict == LANDED:
+        return _beside(told, found)
+    if found is not None and found.verdict != UNKNOWN:
+        return _beside(found, told)
+    evidence = [text for verdict in (told, found) if verdict is not None for text in verdict.evidence]
+    if not evidence and not why:
+        why.append(f"Nothing that can be read tells what became of a call of {quoted(call.tool_name, 40)}.")
+    return unknown(facts.now, *evidence, *why)
+
+
+def _asked(judge: Judge, call: Recorded, facts: Facts, why: list[str]) -> Verdict | None:
+    try:
+        return judge(call, facts)
+    except CannotTellError as error:
+        if str(error) not in why:
+            why.append(str(error))
+    except Exception as error:
+        log.exception("agent-ledger: a verifier failed on call %s", call.id)
+        why.append(f"Its verifier failed ({type(error).__name__}); please report that.")
+    return None
+
+
+def _beside(stands: Verdict, other: Verdict | None) -> Verdict:
+    """The verdict that stands, with what the other source said."""
+    if other is None or other.verdict == UNKNOWN:
+        return stands
+    return Verdict(stands.verdict, (*stands.evidence, *other.evidence)[:8], stands.checked_at)
+
+
+def verify_many(
+    calls: Iterable[Recorded],
+    facts: Facts,
+    *,
+    tell: Callable[[Recorded, Verdict], None] = lambda call, verdict: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[tuple[Recorded, Verdict]]:
+    """Verdicts in the order of the calls; `tell` hears of each at once, `stopped` is asked before each."""
+    found: list[tuple[Recorded, Verdict]] = []
+    for call in calls:
+        if stopped():
+            break
+        found.append((call, verify(call, facts)))
+        tell(*found[-1])
+    return found
