@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.mode import DRY_RUN, ENFORCE, OFF, Mode
-from agent_ledger.engine.prompts import PolicyError as PromptPolicyError
 from agent_ledger.engine.prompts import enforced
 from ledger_tui.sources.decisions import Refusal
 from widgets.look import count_text
@@ -51,11 +50,11 @@ def mode_lines(model: PolicyModel) -> str:
     tools = _mode("Tool policy", state.mode, state.valid_mode, _TOOLS)
     prompts = _mode("Prompt policy", state.prompt_mode, state.prompt_valid_mode, _on_this_host(model.host_version))
     lines = [tools, prompts]
-    if isinstance(state.policy, (PolicyError, PromptPolicyError)):
+    if isinstance(state.policy, PolicyError):
         lines.append(f"✗ {_problem(state.policy)}{_consequence(state.valid_mode, 'every call that changes something')}")
     elif state.policy is None and state.valid_mode != OFF:
         lines.append(f"✗ There is no policy.json{_consequence(state.valid_mode, 'every call that changes something')}")
-    if isinstance(state.prompts, (PolicyError, PromptPolicyError)):
+    if isinstance(state.prompts, PolicyError):
         lines.append(f"✗ {_problem(state.prompts)}{_consequence(state.prompt_valid_mode, 'every message')}")
     elif state.prompts is None and state.prompt_valid_mode != OFF:
         lines.append(f"✗ There is no prompt_policy.json{_consequence(state.prompt_valid_mode, 'every message')}")
@@ -88,7 +87,7 @@ def _on_this_host(version: str | None) -> dict[str, str]:
     }
 
 
-def _problem(error: PolicyError | PromptPolicyError) -> str:
+def _problem(error: PolicyError) -> str:
     name = error.file.rpartition("/")[2]
     return inert(f"{name}, line {error.line}: {error.reason}" if error.line else f"{name}: {error.reason}")
 

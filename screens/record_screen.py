@@ -1,4 +1,4 @@
-"""What the Posture and the Policy screen share: the ledger's health, painting what differs, one line to type into."""
+"""What screens of records share: the ledger's health, painting what differs, one line to type into."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import agent_ledger
 from agent_ledger.engine import prompts
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy.file import PolicyError
@@ -19,6 +18,7 @@ from agent_ledger.engine.policy.rules import ToolPolicy
 from ledger_tui.commands.errors import unreadable
 from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.sources.policy_files import EXAMPLE, PROMPT_EXAMPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,16 @@ class Kind:
     file: str
     mode: str
     load: Callable[[Path], ToolPolicy | prompts.PromptPolicy | PolicyError]
+    example: Path
     refused: str
     """What is refused under `enforce` while the file cannot be used."""
 
-    @property
-    def example(self) -> Path:
-        """The rules that come with the plugin."""
-        return Path(agent_ledger.__file__).with_name(f"{Path(self.file).stem}.example.json")
-
 
 TOOLS = Kind(
-    "policy", "tool policy", "policy.json", "policy_mode", load, "calls that change something are refused"
+    "policy", "tool policy", "policy.json", "policy_mode", load, EXAMPLE, "calls that change something are refused"
 )  # fmt: skip
 PROMPTS = Kind(
-    "prompt-policy", "prompt policy", "prompt_policy.json", "prompt_policy_mode", prompts.load,
+    "prompt-policy", "prompt policy", "prompt_policy.json", "prompt_policy_mode", prompts.load, PROMPT_EXAMPLE,
     "every message is refused",
 )  # fmt: skip
 

@@ -12,12 +12,12 @@ from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import OFF, Mode, mode_of
 from agent_ledger.engine.policy.rules import ToolPolicy
-from agent_ledger.engine.prompts import PolicyError as PromptPolicyError
 from agent_ledger.engine.prompts import PromptPolicy
 from agent_ledger.engine.prompts import load as load_prompts
 
 EXAMPLE = Path(agent_ledger.__file__).with_name("policy.example.json")
-"""The rules that come with the plugin: they serve for trying a command where a home has none."""
+PROMPT_EXAMPLE = EXAMPLE.with_name("prompt_policy.example.json")
+"""The rules that come with the plugin: they serve for trying a call or a message where a home has none."""
 
 _Mark = tuple[int, int, int] | None
 
@@ -32,7 +32,7 @@ class PolicyState:
     policy: ToolPolicy | PolicyError | None
     prompt_mode: Mode
     prompt_valid_mode: str
-    prompts: PromptPolicy | PromptPolicyError | None
+    prompts: PromptPolicy | PolicyError | None
 
 
 class PolicyFiles:
