@@ -26,6 +26,8 @@ from ledger_tui.commands import (
     posture,
     prompt_policy,
     prune,
+    repair,
+    sessions,
     status,
     watch,
 )
@@ -154,7 +156,7 @@ def _open_app(place: Place) -> int:
     return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, watch, posture, policy, prune, export, prompt_policy, doctor, plugin):
+for group in (status, calls, watch, sessions, posture, policy, prune, export, prompt_policy, repair, doctor, plugin):
     group.register(app)
 
 if demo.available():

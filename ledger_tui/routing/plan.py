@@ -17,7 +17,7 @@ from ledger_tui.sources.guard import connect
 
 from .adoption import Adoption, Change, adopt, applied, refusal
 from .cells import Cell, Cells, read_cells
-from .further import Further, find_further
+from .further import EMPTY_DONOR, Further, find_further
 from .orphans import CONTESTED, MAX_GAP_S, Orphan, find_orphans
 from .owners import is_gateway
 from .read import Store
@@ -175,7 +175,7 @@ def _candidates(scan: Scan, choices: Mapping[str, str]) -> Iterable[_Candidate]:
         if record.orphan_id in choices:
             continue
         more = further.get(record.orphan_id)
-        if more is not None and not record.adoptable:
+        if more is not None and (more.kind == EMPTY_DONOR or not record.adoptable):
             yield _from_further(more)
         else:
             donor = record.donor_id if record.adoptable else None

@@ -15,3 +15,7 @@ class RefusedError(Exception):
         """Name of the check that failed; empty where it was none of the safety checks."""
         named = f" (check: {check})" if check else ""
         super().__init__(f"{self.reason.rstrip('.')}{named}; {self.remedy}.")
+
+
+class NothingToUndoError(RefusedError):
+    """No repair of this store is in effect."""

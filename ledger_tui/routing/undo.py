@@ -14,11 +14,11 @@ from . import journal as journals
 from .apply import Desk, Tell
 from .holders import OK, SafetyCheck
 from .journal import APPLIED, UNDOING, UNDONE, Journal
-from .refused import RefusedError
+from .refused import NothingToUndoError, RefusedError
 from .settle import BEFORE, Repair, hold_in, repairs, settle
 from .writing import Fault, nothing, write_rows
 
-__all__ = ["Repair", "Undone", "repairs", "undo"]
+__all__ = ["Repair", "Undone", "finish", "repairs", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,19 @@ def undo(
     desk = Desk(path, home, clock, stopped_by, None, tell, fault, processes)
     with journals.alone(home):
         return _undo(desk, repair_id)
+
+
+def finish(
+    path: Path,
+    home: Path,
+    *,
+    clock: Callable[[], float],
+    stopped_by: str | None = None,
+    processes: Path = Path("/proc"),
+) -> tuple[str, ...]:
+    """Brings repairs of this store to an end that were cut short; says what became of each. Raises RefusedError."""
+    with journals.alone(home):
+        return settle(path, home, clock=clock, stopped_by=stopped_by, processes=processes)
 
 
 def _undo(desk: Desk, repair_id: str | None) -> Undone:
@@ -86,7 +99,7 @@ def _wanted(path: Path, home: Path, repair_id: str | None, settled: Sequence[str
     if applied:
         return applied[-1]
     said = f" ({settled[-1]})" if settled else f" ({there[-1].repair_id}: {there[-1].state})" if there else ""
-    raise RefusedError(f"No repair of {path} is in effect{said}", "nothing needs to be undone")
+    raise NothingToUndoError(f"No repair of {path} is in effect{said}", "nothing needs to be undone")
 
 
 def _note(home: Path, journal: Journal, state: str) -> None:

@@ -1,0 +1,297 @@
+"""`repair-routing` and `repair-undo`: lost conversations brought back to their chats, and that taken back."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from agent_ledger.engine.inert import inert
+from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, usage
+from ledger_tui.commands.output import amount, print_json, say, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.repair_shapes import as_json, check_lines, preview, row_text
+from ledger_tui.routing.apply import Applied, apply
+from ledger_tui.routing.holders import FAIL, UNKNOWN, SafetyCheck, safety_checks
+from ledger_tui.routing.orphans import MAX_GAP_S
+from ledger_tui.routing.plan import Findings, Plan, look, propose
+from ledger_tui.routing.read import read_store
+from ledger_tui.routing.refused import NothingToUndoError, RefusedError
+from ledger_tui.routing.undo import Repair, finish, repairs, undo
+from ledger_tui.sources.guard import SourceError
+
+STOPPED = "all stopped"
+
+
+def repair(
+    context: typer.Context,
+    apply_: Annotated[bool, typer.Option("--apply", help="Really do it; without it nothing is changed.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="ID", help="This lost session; may repeat.")
+    ] = None,
+    choose: Annotated[
+        list[str] | None, typer.Option("--choose", metavar="ORPHAN=DONOR", help="You know whose it is; may repeat.")
+    ] = None,
+    because: Annotated[
+        str | None, typer.Option("--because", metavar="TEXT", help="Why you chose so; kept in the journal.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing; also says that everything is stopped, where nobody can see it.")
+    ] = False,
+    max_gap_seconds: Annotated[
+        float, typer.Option("--max-gap-seconds", metavar="N", help="How near the older session must have fallen quiet.")
+    ] = MAX_GAP_S,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Bring lost conversations back to their chats. Without --apply it only shows what it would do."""
+    place: Place = context.obj
+    choices = _choices(choose or [])
+    if not place.state_exists():
+        _tell_nothing(place, json)
+        return 0
+    checks = safety_checks(place.state, place.home, now=place.clock())
+    stopped_by = _allowed(checks, yes) if apply_ else None
+    unfinished = _finished(place, stopped_by) if apply_ else _unfinished(place)
+    findings, plan = _plan(place, only, choices, max_gap_seconds)
+    if not apply_ or not plan.adoptions:
+        _refuse_choices(plan, choices, apply_)
+        if json:
+            print_json(as_json(findings, plan, checks, unfinished))
+        else:
+            _say_plan(findings, plan, checks, unfinished, apply_)
+        return 0
+    _refuse_choices(plan, choices, apply_)
+    if not json:
+        _say_plan(findings, plan, checks, unfinished, apply_)
+    chosen_by = _confirmed(plan, choices, because, yes)
+    try:
+        done = apply(place.state, place.home, plan, clock=place.clock, stopped_by=stopped_by, chosen_by=chosen_by)
+    except RefusedError as error:
+        raise refused(str(error)) from error
+    if json:
+        print_json(as_json(findings, plan, checks, unfinished, done))
+    else:
+        _say_done(done)
+    return 0 if done.proven else FOUND
+
+
+def _choices(texts: Sequence[str]) -> dict[str, str]:
+    """Raises CommandError for what is no pair, or for an orphan that is named twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        orphan, separator, donor = text.partition("=")
+        if not (orphan and separator and donor):
+            raise usage(f"--choose {text!r} names no pair; write ORPHAN=DONOR with two session ids.")
+        if found.setdefault(orphan, donor) != donor:
+            raise usage(f"--choose names two donors for {orphan}; leave one out.")
+    return found
+
+
+def _plan(place: Place, only: list[str] | None, choices: dict[str, str], max_gap_s: float) -> tuple[Findings, Plan]:
+    """Raises SourceError, and CommandError for an id that no session has."""
+    try:
+        store = read_store(place.state, place.home)
+    except SourceError as error:
+        raise _cut_short(place) or error from error
+    for option, ids in (("--only", only or []), ("--choose", [*choices, *choices.values()])):
+        for one in ids:
+            if one not in store.sessions:
+                raise usage(f"{option}: there is no session {one}; ledger-tui sessions lists them.")
+    findings = look(store, max_gap_s=max_gap_s)
+    plan = propose(place.state, findings, only=only or None, choices=choices, now=place.clock(), max_gap_s=max_gap_s)
+    return findings, plan
+
+
+def _cut_short(place: Place) -> CommandError | None:
+    """A store that cannot be read because a repair of ours died inside its transaction."""
+    unfinished = _unfinished(place)
+    if not unfinished:
+        return None
+    text = f"{unfinished[-1]}; until then {place.state} cannot be read. Run: ledger-tui repair-undo"
+    return CommandError(text + ", which lets SQLite put it right.", UNREADABLE)
+
+
+def _mine(place: Place) -> list[Repair]:
+    """Repairs of this store, oldest first."""
+    store = place.state.resolve()
+    return [one for one in repairs(place.home) if one.store == store]
+
+
+def _unfinished(place: Place) -> list[str]:
+    return [one.text for one in _mine(place) if one.crashed]
+
+
+def _finished(place: Place, stopped_by: str | None) -> list[str]:
+    """Brings repairs to an end that were cut short, and says what became of them."""
+    if not any(one.crashed for one in _mine(place)):
+        return []
+    try:
+        return list(finish(place.state, place.home, clock=place.clock, stopped_by=stopped_by))
+    except RefusedError as error:
+        raise refused(str(error)) from error
+
+
+def _allowed(checks: Sequence[SafetyCheck], yes: bool) -> str | None:
+    """Who says that everything is stopped, where a check cannot see it. Raises CommandError (4)."""
+    failed = next((check for check in checks if check.state == FAIL), None)
+    if failed is not None:
+        raise refused(f"{failed.text.rstrip('.')} (check: {failed.name}); {failed.remedy}.")
+    unseen = next((check for check in checks if check.state == UNKNOWN), None)
+    if unseen is None:
+        return None
+    if yes:
+        return f"{_person()}, by --yes"
+    _need_terminal()
+    warn(f"{unseen.text} Nobody but you can know that no gateway, dashboard or other Hermes uses this store.")
+    _ask(f"Type '{STOPPED}' if that is so: ", STOPPED)
+    return f"{_person()}, typed: {STOPPED}"
+
+
+def _refuse_choices(plan: Plan, choices: dict[str, str], apply_: bool) -> None:
+    """What a person chose is done or refused, never passed over."""
+    if not apply_:
+        return
+    for one in plan.skipped:
+        if one.orphan_id in choices:
+            raise refused(f"{one.orphan_id} cannot go to {choices[one.orphan_id]}: {one.reason}; nothing was changed.")
+
+
+def _confirmed(plan: Plan, choices: dict[str, str], because: str | None, yes: bool) -> str | None:
+    """Who chose, and why. Raises CommandError (4) where the person does not confirm."""
+    chosen = [one for one in plan.adoptions if one.chosen]
+    if not yes:
+        _need_terminal()
+        for one in chosen:
+            warn(f"Whoever writes in the chat of {one.donor_id} will read all of {one.orphan_id}.")
+            _ask(f"Type the id of the lost session to choose so ({inert(one.orphan_id)}): ", one.orphan_id)
+        if chosen and because is None:
+            because = _answer("Why are you sure? (goes into the journal) ")
+        word = f"repair {len(plan.adoptions)}"
+        _ask(f"Type '{word}' to do it: ", word)
+    if not chosen:
+        return None
+    return f"{_person()}: {because or 'no reason given; --choose and --yes'}"
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise refused("This changes the host's session store and asks first, but here is no terminal; add --yes.")
+
+
+def _ask(question: str, word: str) -> None:
+    if _answer(question) != word:
+        raise refused("Not confirmed, so nothing was changed.")
+
+
+def _answer(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown user"
+
+
+def _tell_nothing(place: Place, json: bool) -> None:
+    if json:
+        print_json(as_json(None, None, (), ()))
+    else:
+        say(f"There is no session store at {inert(str(place.state))} yet, so nothing is lost.")
+
+
+def _say_plan(
+    findings: Findings, plan: Plan, checks: Sequence[SafetyCheck], unfinished: Sequence[str], apply_: bool
+) -> None:
+    for line in (*(f"Earlier repair {text}." for text in unfinished), *preview(findings, plan)):
+        say(line)
+    say()
+    if not plan.adoptions:
+        say("There is nothing to repair.")
+        return
+    if not apply_:
+        say("Before a repair:")
+        for line in check_lines(checks):
+            say(line)
+        say("Nothing was changed; add --apply to do it.")
+
+
+def _say_done(done: Applied) -> None:
+    say(f"Done: {amount(len(done.orphan_ids), 'conversation')} brought back. Repair {done.repair_id}")
+    for line in check_lines(done.checks):
+        say(line)
+    for one in done.answers:
+        say(f"  {inert(one.session_key)} goes on in {row_text(one.after_id)}. {one.text}")
+    say(f"The copy from before is {inert(str(done.backup))}.")
+    say("Start the gateway now. To take it back: ledger-tui repair-undo " + done.repair_id)
+
+
+def take_back(
+    context: typer.Context,
+    repair_id: Annotated[
+        str | None, typer.Argument(metavar="[REPAIR_ID]", help="Which repair; else the newest in effect.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing; also says that everything is stopped, where nobody can see it.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Only list the repairs of this store.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Put the rows of a repair back as they were."""
+    place: Place = context.obj
+    mine = _mine(place) if place.state_exists() else []
+    if repair_id is not None and all(one.repair_id != repair_id for one in mine):
+        raise usage(f"There is no repair {repair_id} of {place.state}; ledger-tui repair-undo --list names them.")
+    if list_ or not any(one.state == "applied" or one.crashed for one in mine):
+        _say_repairs(mine, json)
+        return 0
+    stopped_by = _allowed(safety_checks(place.state, place.home, now=place.clock()), yes)
+    wanted = next(
+        (one for one in reversed(mine) if repair_id in (None, one.repair_id) and one.state == "applied"), None
+    )
+    if not yes and wanted is not None:
+        _need_terminal()
+        _ask(f"Type 'undo' to take back repair {wanted.repair_id}: ", "undo")
+    try:
+        done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by)
+    except NothingToUndoError:
+        _say_repairs(_mine(place), json)
+        return 0
+    except RefusedError as error:
+        raise refused(str(error)) from error
+    if json:
+        print_json({"undone": done.repair_id, "rows": done.rows, "checks": [asdict(one) for one in done.checks]})
+    else:
+        say(f"Repair {done.repair_id} is undone: {amount(done.rows, 'row')} as before.")
+        for line in check_lines(done.checks):
+            say(line)
+    return 0 if all(check.state != FAIL for check in done.checks) else FOUND
+
+
+def _say_repairs(mine: Sequence[Repair], json: bool) -> None:
+    if json:
+        print_json({"undone": None, "rows": 0, "repairs": [_repair(one) for one in mine]})
+        return
+    for one in mine:
+        say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}; copy: {inert(str(one.backup))}")
+    if not any(one.state == "applied" for one in mine):
+        say("No repair of this store is in effect, so there is nothing to undo.")
+
+
+def _repair(one: Repair) -> dict[str, object]:
+    return {
+        "repair_id": one.repair_id, "state": one.state, "at": one.at, "orphan_ids": list(one.orphan_ids),
+        "backup": str(one.backup), "text": one.text,
+    }  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    app.command("repair-routing")(repair)
+    app.command("repair-undo")(take_back)

@@ -1,0 +1,136 @@
+"""A repair as JSON, cell by cell and exact, and as text for a person, where everything is inert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from agent_ledger.engine.inert import clip, inert
+from agent_ledger.engine.records import utc_text
+from ledger_tui.commands.output import amount
+from ledger_tui.routing.apply import Applied
+from ledger_tui.routing.cells import Cell
+from ledger_tui.routing.holders import SafetyCheck
+from ledger_tui.routing.plan import Adoption, Answer, Findings, Plan
+from ledger_tui.routing.rows import usable
+
+_WIDE = 100
+_TIMES = frozenset({"ended_at"})
+
+
+def as_json(
+    findings: Findings | None,
+    plan: Plan | None,
+    checks: Sequence[SafetyCheck],
+    unfinished: Sequence[str],
+    applied: Applied | None = None,
+) -> dict[str, Any]:
+    """The document of `repair-routing --json`. Ids and cells are the exact values."""
+    adoptions = [_adoption(one) for one in plan.adoptions] if plan else []
+    return {
+        "records": [asdict(one) for one in findings.orphans] if findings else [],
+        "further": [asdict(one) for one in findings.further] if findings else [],
+        "plan": adoptions,
+        "applied": adoptions if applied else [],
+        "skipped": [asdict(one) for one in plan.skipped] if plan else [],
+        "answers": [asdict(one) for one in (applied.answers if applied else plan.answers)] if plan else [],
+        "checks": [asdict(one) for one in (applied.checks if applied else checks)],
+        "unfinished": list(unfinished),
+        "repair_id": applied.repair_id if applied else None,
+        "backup": str(applied.backup) if applied else None,
+    }
+
+
+def _adoption(one: Adoption) -> dict[str, Any]:
+    changes = [
+        {"session_id": each.session_id, "column": each.column, "before": exact(each.before), "after": exact(each.after)}
+        for each in one.changes
+    ]
+    return {
+        "orphan_id": one.orphan_id, "donor_id": one.donor_id, "evidence": one.evidence, "chosen": one.chosen,
+        "changes": changes, "notes": list(one.notes),
+    }  # fmt: skip
+
+
+def exact(cell: Cell) -> Any:
+    """A cell for JSON; bytes as an object, since JSON has none."""
+    return {"bytes": cell.hex()} if isinstance(cell, bytes) else cell
+
+
+def preview(findings: Findings, plan: Plan) -> Iterator[str]:
+    """What would be done, for a person."""
+    lost = sum(one.gateway for one in findings.orphans)
+    yield (
+        f"{amount(lost, 'conversation')} of messaging platforms without a routing key;"
+        f" {len(plan.adoptions)} can be brought back."
+    )
+    counts = {one.orphan_id: one.message_count for one in findings.orphans}
+    for one in plan.adoptions:
+        yield ""
+        yield from _shown(one, counts.get(one.orphan_id), findings)
+    if plan.answers:
+        yield ""
+        yield "Where each chat goes on after the next start of the gateway:"
+        yield from (line for one in plan.answers for line in answer_lines(one))
+    if plan.skipped:
+        yield ""
+        yield "Left as they are:"
+        yield from (f"  {inert(one.orphan_id)}: {inert(one.reason)}" for one in plan.skipped)
+
+
+def _shown(one: Adoption, messages: int | None, findings: Findings) -> Iterator[str]:
+    row = findings.store.sessions[one.orphan_id]
+    said = messages if messages is not None else row.messages
+    why = f"{one.evidence}, chosen by a person" if one.chosen and one.evidence != "choice" else one.evidence
+    yield (
+        f"{inert(one.orphan_id)}  {inert(row.source)}, {amount(said, 'message')}"
+        f"{_span(row.started_at, row.last_active)}"
+    )
+    yield f"  continues {inert(one.donor_id)} (evidence: {why})"
+    session = one.orphan_id
+    for change in one.changes:
+        if change.session_id != session:
+            session = change.session_id
+            yield f"  and {inert(session)}:"
+        before, after = (cell_text(cell, change.column) for cell in (change.before, change.after))
+        yield f"    {change.column}: {before} -> {after}"
+    yield from (f"  Note: {note}" for note in one.notes)
+
+
+def _span(start: float | None, end: float | None) -> str:
+    first, last = usable(start), usable(end)
+    if first is None or last is None:
+        return ""
+    return f", {utc_text(first)} to {utc_text(last)}"
+
+
+def cell_text(cell: Cell, column: str = "") -> str:
+    """One cell on one line: `NULL`, a number, text in quotes, a time with its date."""
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bytes):
+        return f"{amount(len(cell), 'byte')} that are no text"
+    if isinstance(cell, str):
+        return f"'{clip(inert(cell), _WIDE)}'"
+    moment = usable(cell) if column in _TIMES else None
+    return f"{cell!r} ({utc_text(moment)})" if moment is not None else repr(cell)
+
+
+def answer_lines(one: Answer) -> Iterator[str]:
+    yield f"  {inert(one.session_key)} ({inert(one.source)})"
+    yield f"    now: {row_text(one.before_id)}; then: {row_text(one.after_id)}. {one.text}"
+
+
+def row_text(session_id: str | None) -> str:
+    """Where a chat goes on."""
+    return "a new conversation" if session_id is None else inert(session_id)
+
+
+def check_lines(checks: Iterable[SafetyCheck]) -> Iterator[str]:
+    """One line per check, and below it what to do."""
+    words = {"ok": "ok  ", "fail": "FAIL", "unknown": "?   "}
+    for check in checks:
+        yield f"  {words[check.state]}  {check.name}: {check.text}"
+        if check.remedy:
+            yield f"        -> {check.remedy}"
