@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger, policy, prompts
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger, policy, prompts, sessions
 from ledger_tui.commands.errors import DONE, UNREADABLE
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.policy_file import PROMPTS, TOOLS
-from ledger_tui.commands.reading import count_sessions
 from ledger_tui.sources.guard import SourceError
 
 _MARKS = {OK: "ok", WARN: "WARN", FAIL: "FAIL", UNKNOWN: "?"}
@@ -41,7 +40,7 @@ def examined(
 def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
     """Every check, and which files named by option could not be read. Raises CommandError for a missing one."""
     ledger_checks, merged, ledger_error = ledger.ledger(place)
-    store_check, store_error = _store(place)
+    store_checks, store_error = sessions.sessions(place)
     checks = [
         files.home(place),
         *files.data_folder(place),
@@ -53,21 +52,12 @@ def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
         policy.policy_file(place, TOOLS),
         policy.policy_file(place, PROMPTS),
         *prompts.honoured(place),
-        store_check,
+        *store_checks,
         *host.plugin(place),
         host.misleading_log(place),
     ]
     named = [(place.ledger_named, ledger_error), (place.state_named, store_error)]
     return [_inert(check) for check in checks], [error for by_option, error in named if by_option and error]
-
-
-def _store(place: Place) -> tuple[Check, SourceError | None]:
-    if not place.state_exists():
-        return Check("sessions", OK, f"The host has stored no session yet ({place.state} is not there)."), None
-    try:
-        return Check("sessions", OK, f"The host's store holds {count_sessions(place.state)} sessions."), None
-    except SourceError as error:
-        return Check("sessions", FAIL, f"{error.path} {error.reason}.", f"{error.remedy}."), error
 
 
 def _inert(check: Check) -> Check:

@@ -131,13 +131,14 @@ def exported(
     path = Path(output).expanduser() if output and output != "-" else None
     hide = Hider()
     rows = oldest_first(place, wanted, limit=limit_of(limit))
-    with contextlib.closing(rows), target(path, force=force, keep=_databases(place)) as stream:
+    with contextlib.closing(rows), target(path, force=force, keep=databases(place)) as stream:
         write(map(hide, rows), stream)
     if hide.hidden:
         warn(f"{hide.hidden} secret values were hidden in this export.")
 
 
-def _databases(place: Place) -> list[Path]:
+def databases(place: Place) -> list[Path]:
+    """Files of the home that no export may replace."""
     return [Path(f"{path}{end}") for path in (place.ledger, place.state) for end in ("", "-wal", "-shm")]
 
 

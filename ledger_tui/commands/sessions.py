@@ -1,0 +1,187 @@
+"""`sessions` and `export sessions`: the host's sessions as they belong together, and what does not fit about them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from ledger_tui.commands import export, session_tree
+from ledger_tui.commands.errors import refused, usage
+from ledger_tui.commands.output import document, say, warn
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
+from ledger_tui.commands.target import target
+from ledger_tui.routing.anomaly import KINDS
+from ledger_tui.routing.ignored import IgnoredError, IgnoredFile
+from ledger_tui.routing.survey import Survey
+from ledger_tui.tmux_line import speaks_unicode
+
+COLUMNS = (
+    "id", "source", "session_key", "parent_session_id", "relation", "started_at", "ended_at", "end_reason",
+    "message_count", "counted", "last_active", "anomalies",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions are asked for."""
+
+    anomalies_only: bool = False
+    sources: frozenset[str] = frozenset()
+
+    def ids(self, found: Survey) -> Iterator[str]:
+        """In the order of the tree: a row comes after its parent."""
+        for line in found.forest.lines():
+            if self.takes(found, line.session_id):
+                yield line.session_id
+
+    def takes(self, found: Survey, session_id: str) -> bool:
+        if self.anomalies_only and session_id not in found.anomalies:
+            return False
+        return not self.sources or found.store.sessions[session_id].source in self.sources
+
+
+def show(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    anomalies_only: Annotated[
+        bool, typer.Option("--anomalies-only", help="Only sessions about which something does not fit.")
+    ] = False,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", metavar="NAME", help="Only this source; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=0, help="At most N rows of the tree, for people only.")
+    ] = None,
+    ignore: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--ignore", metavar="SESSION KIND", help="Set one anomaly aside from now on."),
+    ] = None,
+    unignore: Annotated[
+        tuple[str, str] | None, typer.Option("--unignore", metavar="SESSION KIND", help="Take that back.")
+    ] = None,
+) -> None:
+    """The host's sessions by descent, and what does not fit about them."""
+    place: Place = context.obj
+    if ignore or unignore:
+        set_aside(place, ignore, unignore)
+        return
+    found = surveyed(place)
+    wanted = Wanted(anomalies_only, frozenset(source or ()))
+    if json:
+        write_document(found, wanted, sys.stdout)
+        return
+    unicode = speaks_unicode(os.environ, sys.stdout.encoding)
+    shown = None if not (anomalies_only or source) else frozenset(wanted.ids(found))
+    for line in session_tree.as_text(found, place, only=shown, limit=limit, unicode=unicode):
+        say(line)
+
+
+def set_aside(place: Place, ignore: tuple[str, str] | None, unignore: tuple[str, str] | None) -> None:
+    """Raises CommandError: 2 for a kind or session that does not exist, 4 where the file may not be written."""
+    if ignore and unignore:
+        raise usage("--ignore and --unignore exclude each other; choose one.")
+    session_id, kind = ignore or unignore or ("", "")
+    if kind not in KINDS:
+        raise usage(f"There is no kind of anomaly named {kind!r}; they are {', '.join(KINDS)}.")
+    if ignore and session_id and session_id not in stored(place).sessions:
+        raise usage(f"There is no session {session_id!r} in {place.state}; see: ledger-tui sessions")
+    file = IgnoredFile(place.data)
+    try:
+        (file.add if ignore else file.remove)(session_id, kind)
+    except IgnoredError as error:
+        raise refused(str(error)) from error
+    say(f"{kind} is {'set aside' if ignore else 'shown again'} for {session_tree.name(session_id)}.")
+
+
+def write_document(
+    found: Survey, wanted: Wanted, stream: TextIO, clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+) -> None:
+    """The document of `sessions --json`, written row by row: stores may be large."""
+    stream.write('{\n"sessions": [')
+    separator = "\n"
+    for shape in session_shapes(found, wanted.ids(found)):
+        stream.write(separator + document(clean(shape)))
+        separator = ",\n"
+    rest = {
+        "anomalies": dict(session_tree.counts(found)),
+        "of_no_session": [anomaly_shape(one) for one in found.anomalies.get("", ())],
+        "zombies": [
+            {"session_id": one.session_id, "grade": one.grade, "orphan_ids": list(one.orphan_ids), "text": one.text}
+            for one in found.zombies
+        ],
+        "ignored": found.hidden,
+        "changed_while_read": found.store.moved,
+    }
+    parts = ",\n".join(f"{document(name)}: {document(value)}" for name, value in rest.items())
+    stream.write(("\n" if separator != "\n" else "") + f"],\n{parts}\n}}\n")
+
+
+def exported(
+    context: typer.Context,
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(export.FORMATS)}.")],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
+    anomalies_only: Annotated[
+        bool, typer.Option("--anomalies-only", help="Only sessions about which something does not fit.")
+    ] = False,
+    source: Annotated[list[str] | None, typer.Option("--source", metavar="NAME", help="As for sessions.")] = None,
+) -> None:
+    """The sessions with what does not fit about them; no title, no name and no message is in it."""
+    place: Place = context.obj
+    write = _WRITERS.get(format)
+    if write is None:
+        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
+    path = Path(output).expanduser() if output and output != "-" else None
+    found = surveyed(place)
+    wanted = Wanted(anomalies_only, frozenset(source or ()))
+    hide = export.Hider()
+    with target(path, force=force, keep=export.databases(place)) as stream:
+        write(found, wanted, stream, hide)
+    if hide.hidden:
+        warn(f"{hide.hidden} secret values were hidden in this export.")
+
+
+def _rows(found: Survey, wanted: Wanted, hide: export.Hider) -> Iterator[dict[str, Any]]:
+    """As cells: the anomalies are a list of sentences."""
+    for shape in session_shapes(found, wanted.ids(found)):
+        anomalies = [f"{one['severity']} {one['kind']}: {one['text']}" for one in shape["anomalies"]]
+        yield hide({**shape, "anomalies": anomalies})
+
+
+def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hider) -> None:
+    """A line for each session; no cell can start a formula."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in _rows(found, wanted, hide):
+        writer.writerow([export.csv_cell(row[name]) for name in COLUMNS])
+
+
+def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hider) -> None:
+    """A table. Nothing in a cell is taken for markup or HTML."""
+    stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
+    stream.write("|" + " --- |" * len(COLUMNS) + "\n")
+    for row in _rows(found, wanted, hide):
+        stream.write("| " + " | ".join(export.markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+
+
+_WRITERS: Mapping[str, Callable[[Survey, Wanted, TextIO, export.Hider], None]] = {
+    "csv": as_csv,
+    "json": write_document,
+    "md": as_markdown,
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("sessions")(show)
+    export.group.command("sessions")(exported)
