@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +14,12 @@ from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
-from ledger_tui.commands import gateway, hosts, posture, reading
-from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, unreadable, usage
+from ledger_tui.commands import gateway, hosts, posture, reading, surveys
+from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, usage
 from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.demo.home import MARKER
+from ledger_tui.routing.survey import Survey
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.set_aside import set_aside
@@ -26,17 +27,22 @@ from ledger_tui.sources.small_files import read_text
 
 FAIL_ON = ("ghost", "orphan", "finding")
 _MODES = ("off", "dry_run", "enforce")
-_NOT_CHECKED = "not checked by this version"
 
 
 SCORED_AT_ONCE = 20_000
 """Rows of a ledger that is scored with every look. Larger ones take seconds, and are scored when that is asked for."""
 
+SURVEYED_AT_ONCE = 20_000
+"""Sessions of a store that is surveyed with every look, for the same reason; of messages, twenty times as many."""
 
-def summary(place: Place, *, scored: bool = False) -> tuple[dict[str, Any], list[SourceError]]:
+_LOST = ("total", "orphans", "adoptable", "zombies", "dormant", "set_aside")
+
+
+def summary(place: Place, *, scored: bool = False, surveyed: bool = False) -> tuple[dict[str, Any], list[SourceError]]:
     """The shape of `status --json`, and what could not be read: a damaged session store does not hide the ledger.
 
-    `scored` asks for the posture whatever the size; it is None where it was not worked out.
+    `scored` and `surveyed` ask for the posture and for lost sessions whatever the size; otherwise what would take
+    long is None, which means not worked out.
     Raises CommandError for a missing file named by option, SourceError where the ledger itself cannot be read.
     """
     place.state_exists()
@@ -46,7 +52,7 @@ def summary(place: Place, *, scored: bool = False) -> tuple[dict[str, Any], list
     shape = {
         "home": str(place.home),
         "ledger": ledger,
-        "sessions": sessions_part(place, problems),
+        "sessions": sessions_part(place, problems, surveyed=surveyed),
         "posture": posture_part(place, ledger["rows"], scored=scored),
         "policy": {"mode": read_mode(place.data / "policy_mode")},
         "prompt_policy": {
@@ -84,24 +90,32 @@ def posture_part(place: Place, rows: int, *, scored: bool) -> dict[str, int | No
     return {"score": found.score, "findings": len(found.findings)}
 
 
-def sessions_part(place: Place, problems: list[SourceError]) -> dict[str, Any]:
-    """How many sessions the host keeps. What needs the lineage is None: this version does not look."""
-    exists = place.state_exists()
-    total: int | None = 0
-    if exists:
-        try:
-            total = reading.count_sessions(place.state)
-        except SourceError as error:
-            problems.append(error)
-            total = None
-    return {
-        "path": str(place.state),
-        "exists": exists,
-        "total": total,
-        "orphans": None,
-        "adoptable": None,
-        "zombies": None,
-    }
+def sessions_part(place: Place, problems: list[SourceError], *, surveyed: bool = False) -> dict[str, Any]:
+    """How many sessions the host keeps, and how many lost their way: None where that was not worked out.
+
+    `orphans` and `adoptable` count rows of messaging platforms as the host's own command finds them, `zombies` the
+    rows that a chat would fall back into; `dormant` ones, which nobody took over from, are counted apart. `set_aside`
+    counts orphans that a person set aside, which `orphans` still holds.
+    """
+    part: dict[str, Any] = {"path": str(place.state), "exists": place.state_exists(), **dict.fromkeys(_LOST, 0)}
+    if not part["exists"]:
+        return part
+    try:
+        sessions, messages = surveys.rows_to_read(place)
+        if not surveyed and (sessions > SURVEYED_AT_ONCE or messages > 20 * SURVEYED_AT_ONCE):
+            return {**part, **dict.fromkeys(_LOST, None), "total": reading.count_sessions(place.state)}
+        return {**part, **_lost(surveys.surveyed(place))}
+    except SourceError as error:
+        problems.append(error)
+        return {**part, **dict.fromkeys(_LOST, None)}
+
+
+def _lost(found: Survey) -> dict[str, int]:
+    back = sum(one.grade != "dormant" for one in found.zombies)
+    adoptable = sum(one.adoptable for one in found.lost)
+    aside = len(found.lost) - len(found.troubling)
+    counts = (len(found.store.sessions), len(found.lost), adoptable, back, len(found.zombies) - back, aside)
+    return dict(zip(_LOST, counts, strict=True))
 
 
 def read_mode(path: Path) -> str:
@@ -126,8 +140,8 @@ def show(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Exit 1 if there is a ghost (overdue calls count), or a finding of the posture."
-            " orphan: not checked by this version.",
+            help="Exit 1 if there is a ghost (overdue calls count), a conversation that lost its way (orphan),"
+            " or a finding of the posture.",
         ),
     ] = None,
 ) -> int:
@@ -145,8 +159,8 @@ def show(
             say("no Hermes home there")  # A status bar shows no errors.
         place.need_home()
         say(_line(place))
-        return _verdict(fail_on, summary(place, scored=fail_on == "finding")[0]) if fail_on else DONE
-    found, problems = summary(place, scored=fail_on == "finding")
+        return _verdict(fail_on, *_asked(place, fail_on)) if fail_on else DONE
+    found, problems = _asked(place, fail_on)
     if json:
         print_json(found)
     else:
@@ -154,7 +168,11 @@ def show(
             say(line)
     for problem in problems:
         warn(str(problem))
-    return _verdict(fail_on, found) or (UNREADABLE if problems else DONE)
+    return _verdict(fail_on, found, problems) or (UNREADABLE if problems else DONE)
+
+
+def _asked(place: Place, fail_on: str | None) -> tuple[dict[str, Any], list[SourceError]]:
+    return summary(place, scored=fail_on == "finding", surveyed=fail_on == "orphan")
 
 
 def _line(place: Place) -> str:
@@ -162,9 +180,10 @@ def _line(place: Place) -> str:
     return tmux_line.line(str(place.ledger), now=place.clock(), mono_now=place.mono_clock(), unicode=unicode)
 
 
-def _verdict(fail_on: str | None, found: Mapping[str, Any]) -> int:
+def _verdict(fail_on: str | None, found: Mapping[str, Any], problems: Sequence[SourceError]) -> int:
     if fail_on == "orphan":
-        raise unreadable("--fail-on orphan cannot be answered: this version does not check that yet.")
+        lost = found["sessions"]
+        return UNREADABLE if problems else FOUND if lost["orphans"] > lost["set_aside"] else DONE
     if fail_on == "finding":
         return FOUND if found["posture"]["findings"] else DONE
     return FOUND if fail_on == "ghost" and found["ledger"]["ghost"] + found["ledger"]["overdue"] else DONE
@@ -188,8 +207,7 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
         aside = amount(ledger["set_aside"], "record")
         lines.append(f"aside     {aside} set aside as not understood and in no ledger; see: ledger-tui doctor")
     if sessions["exists"]:
-        total = "not readable" if sessions["total"] is None else sessions["total"]
-        lines.append(f"sessions  {total} in the host's store; orphans and zombies: {_NOT_CHECKED}")
+        lines.append(f"sessions  {_sessions(sessions)}")
     else:
         lines.append(f"sessions  none ({inert(sessions['path'])} is not there)")
     lines.append(f"posture   {_posture(found['posture'])}")
@@ -198,6 +216,18 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
     running = {True: "running", False: "not running", None: "unknown"}[found["gateway"]["running"]]
     lines.append(f"gateway   {running}: {inert(found['gateway']['evidence'])}")
     return lines
+
+
+def _sessions(found: Mapping[str, Any]) -> str:
+    if found["total"] is None:
+        return "the host's store cannot be read"
+    start = f"{found['total']} in the host's store"
+    if found["orphans"] is None:
+        return f"{start}; whether one lost its way is not worked out for so many; see: ledger-tui sessions"
+    if not (found["orphans"] or found["zombies"]):
+        return f"{start}; none lost its way"
+    lost = f"{amount(found['orphans'], 'orphan')} ({found['adoptable']} can be taken back), "
+    return f"{start}: {lost}{amount(found['zombies'], 'zombie')}; see: ledger-tui repair-routing"
 
 
 def _posture(found: Mapping[str, int | None]) -> str:

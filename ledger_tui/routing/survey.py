@@ -42,6 +42,11 @@ class Survey:
         """Orphans of messaging platforms: rows of other sources are keyless by nature."""
         return tuple(one for one in self.orphans if one.gateway)
 
+    @property
+    def troubling(self) -> tuple[Orphan, ...]:
+        """The same without those that a person set aside."""
+        return tuple(one for one in self.lost if (one.orphan_id, "orphan") not in self.ignored)
+
 
 def survey(store: Store, *, now: float, max_gap_s: float = MAX_GAP_S, ignored: Ignored = frozenset()) -> Survey:
     """Looks at every row; no database is touched. `now` in seconds since 1970."""

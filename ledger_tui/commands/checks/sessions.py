@@ -24,20 +24,18 @@ def sessions(place: Place) -> tuple[list[Check], SourceError | None]:
 
 def _lost(found: Survey) -> Check:
     """Am I affected? Only chats of messaging platforms can be (hermes-agent #82616)."""
-    lost = len(found.lost)
-    ready = {one.orphan_id for one in found.lost if one.adoptable}
-    ready |= {one.orphan_id for one in found.further if one.adoptable and one.gateway}
-    back = sum(one.grade != "dormant" for one in found.zombies)
-    if not (lost or back or ready):
-        return Check("lost-sessions", OK, "You are not affected: no conversation of a chat lost its way to it.")
-    rows = amount(lost, "conversation has", "conversations have")
-    chats = amount(back, "chat", "chats")
-    text = (
-        f"You are affected: {rows} lost the way to their chat, and {chats} would fall back into an older talk with the"
-        " next restart of the gateway."
-    )
+    lost = {one.orphan_id: one.adoptable for one in found.troubling}
+    lost |= {one.orphan_id: True for one in found.further if one.adoptable and one.gateway and one.orphan_id in lost}
+    back = sum(one.grade != "dormant" and (one.session_id, "zombie") not in found.ignored for one in found.zombies)
+    if not (lost or back):
+        return Check("lost-sessions", OK, "You are not affected: no chat has lost the way to its conversation.")
+    rows = amount(len(lost), "conversation has lost its chat", "conversations have lost their chat")
+    chats = amount(back, "chat falls", "chats fall")
+    text = f"You are affected: {rows}, and {chats} back into an older talk with the gateway's next restart."
+    ready = sum(lost.values())
     if ready:
-        remedy = f"Run: ledger-tui repair-routing, which shows how {len(ready)} of them can be taken back."
-    else:
-        remedy = "Run: ledger-tui repair-routing, which names the candidates that you can choose from."
+        return Check(
+            "lost-sessions", WARN, text, f"Run: ledger-tui repair-routing, which can take back {ready} of them."
+        )
+    remedy = "Run: ledger-tui repair-routing, which names what you may choose from."
     return Check("lost-sessions", WARN, text, remedy)
