@@ -44,6 +44,7 @@ class Issue:
     compacted: str
     late: bool = False
     """The host had given this call up before it announced it."""
+    workplace: str = ""
 
     @property
     def key(self) -> Key:
@@ -86,6 +87,7 @@ def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | Non
         ts, issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,
         issue.tool_name, issue.args_json, issue.args_cut, issue.args_redacted, issue.args_hash,
         issue.value_hashes, PENDING, issue.grace_s, issue.mono, writer_id, nested_in, first,
+        issue.workplace or None,
     )  # fmt: skip
     call_id = store.insert(row, now_us=int(issue.at * 1_000_000))
     repeats.add(issue.conversation, issue.args_hash, first or call_id, ts)
@@ -101,6 +103,7 @@ def write_late(store: Store, issue: Issue) -> None:
         "args_redacted": issue.args_redacted,
         "args_hash": issue.args_hash,
         "value_hashes": issue.value_hashes,
+        "workplace": issue.workplace or None,
     }
     store.announce_late(issue.key, values, now_us=int(issue.at * 1_000_000))
 

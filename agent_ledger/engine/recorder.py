@@ -26,6 +26,7 @@ from .redact import may_hold_secret, redact_name, redact_tool, redact_value
 from .settings import SettingsFile
 from .store import Store
 from .tools import changes_state, grace_seconds
+from .workplace import Workplaces
 
 REMEMBERED_RETURNS = 2_000
 
@@ -70,6 +71,7 @@ class Recorder:
         self.gate = Gate(paths, self.keeper, clock=clock, mono=mono)
         self._key: bytes | None = None
         self._conversations = Conversations(paths.state, mono)
+        self._workplaces = Workplaces(mono)
         self._compacted: dict[str, str] = {}
         self._scripts: dict[str, Key] = {}
         self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
@@ -141,6 +143,7 @@ class Recorder:
                 repeats_since=now - settings.repeat_window_seconds,
                 compacted=self._compacted.get(chain[-1], ""),
                 late=(session_id, turn_id, tool_call_id) in self._given_up,
+                workplace=self._workplaces.of(tool_name, task_id),
             )
         )
         key = (session_id, turn_id, tool_call_id)

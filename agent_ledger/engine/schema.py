@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-VERSION = 2
+VERSION = 3
 """`PRAGMA user_version`. Raised when a table or a column is added; nothing is ever dropped."""
 
 COLUMNS: dict[str, str] = {
@@ -41,6 +41,7 @@ COLUMNS: dict[str, str] = {
     "reported_ts": "TEXT",
     "no_signal": "INTEGER",
     "changed": "INTEGER",
+    "workplace": "TEXT",
 }
 """Columns of `ledger` in order. All but five may be NULL, so that a row by other software stays readable."""
 
@@ -76,6 +77,9 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS prompt_decision(
         id INTEGER PRIMARY KEY AUTOINCREMENT, ts TEXT NOT NULL, session_id TEXT, turn_id TEXT, rule TEXT NOT NULL,
         mode TEXT NOT NULL, outcome TEXT NOT NULL)""",
+    # Did the call land? The newest answer, beside the status, which it never changes. Evidence: a JSON list of text.
+    """CREATE TABLE IF NOT EXISTS verdict(
+        ledger_id INTEGER PRIMARY KEY, verdict TEXT NOT NULL, evidence TEXT NOT NULL, checked_ts TEXT NOT NULL)""",
 )
 
 _INDEXES = (

@@ -34,6 +34,7 @@ CHECKPOINT_WRITES = 1000
 ISSUE_COLUMNS = (
     "ts", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_cut",
     "args_redacted", "args_hash", "value_hashes", "status", "grace_s", "mono", "writer_id", "nested_in", "repeat_of",
+    "workplace",
 )  # fmt: skip
 
 _NEXT = "max(?, (SELECT coalesce(max(changed), 0) + 1 FROM ledger))"

@@ -63,6 +63,12 @@ INSERT INTO notice VALUES(1, 's2', 's2:t2', '2026-05-30T10:00:00.000Z', 1, NULL,
 INSERT INTO notice_item VALUES(1, 7, 'ghost', NULL);
 """
 
+OLD_COLUMNS = (
+    "id, ts, session_id, turn_id, tool_call_id, task_id, request_id, tool_name, args_json, args_cut, args_redacted,"
+    " args_hash, value_hashes, status, effect, grace_s, mono, writer_id, nested_in, repeat_of, seen, settled_ts,"
+    " duration_ms, exit_code, closed_by, result_digest, later_status, later_ts, later_digest, reported_ts, no_signal,"
+    " changed"
+)
 OLD_TABLES = ("ledger", "writer", "spool_merged", "compaction", "notice", "notice_item", "no_signal")
 
 POLICY = {"rules": [{"name": "deletes", "kinds": ["recursive-delete"]}]}
@@ -91,8 +97,11 @@ def contents(path: Path) -> dict[str, list[tuple[bytes | int | float | None, ...
         db.text_factory = bytes
         order = {"notice_item": "notice_id, ledger_id", "ledger": "id"}
         where = {"ledger": "WHERE id <= 7", "writer": "WHERE id = 1"}
+        what = {"ledger": OLD_COLUMNS}
         return {
-            name: db.execute(f"SELECT * FROM {name} {where.get(name, '')} ORDER BY {order.get(name, 1)}").fetchall()
+            name: db.execute(
+                f"SELECT {what.get(name, '*')} FROM {name} {where.get(name, '')} ORDER BY {order.get(name, 1)}"
+            ).fetchall()
             for name in OLD_TABLES
         }
 
@@ -126,6 +135,7 @@ def test_the_plugin_widens_it_and_every_old_row_stays_byte_for_byte(home: Home, 
     home.merged()
     assert contents(paths.ledger) == rows
     now = statements(paths.ledger)
+    assert now.pop("ledger").startswith(old.pop("ledger").rstrip(")"))
     assert {name: now[name] for name in old} == old
     assert {"policy_decision", "prompt_decision"} <= now.keys() - old.keys()
     with reading(paths.ledger) as db:

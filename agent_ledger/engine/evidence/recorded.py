@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..records import CONFIRMED, UNSETTLED, utc_seconds
+from ..workplace import parted
 
 COLUMNS = (
     "id", "ts", "tool_name", "args_json", "args_cut", "args_redacted", "value_hashes", "session_id", "turn_id",
-    "tool_call_id", "task_id", "status", "effect", "settled_ts", "folder", "backend", "repeat_of",
+    "tool_call_id", "task_id", "status", "effect", "settled_ts", "workplace", "repeat_of",
 )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ def from_row(row: Sequence[Any]) -> Recorded:
     """A row of `query`. Never raises for a row by other software."""
     cells = dict(zip(COLUMNS, row, strict=True))
     text = _text(cells["args_json"])
+    backend, folder = parted(_text(cells["workplace"]))
     cut = bool(cells["args_cut"])
     return Recorded(
         id=int(cells["id"]),
@@ -90,8 +92,8 @@ def from_row(row: Sequence[Any]) -> Recorded:
         status=_text(cells["status"]),
         effect=cells["effect"] if isinstance(cells["effect"], str) else None,
         settled_at=utc_seconds(cells["settled_ts"]),
-        folder=_text(cells["folder"]),
-        backend=_text(cells["backend"]),
+        backend=backend,
+        folder=folder,
         repeat_of=cells["repeat_of"] if isinstance(cells["repeat_of"], int) else None,
         args_text=text,
     )
