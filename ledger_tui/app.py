@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
@@ -18,6 +18,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.signal import Signal
+from textual.worker import Worker, WorkerError
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
@@ -33,6 +34,7 @@ from screens.help import HelpScreen
 from screens.lineage import LineageScreen
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
+from screens.repair import RepairScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
 
@@ -50,6 +52,7 @@ ENTRIES = (
     Entry("2", "Posture", PostureScreen),
     Entry("3", "Lineage", LineageScreen),
     Entry("4", "Policy", PolicyScreen),
+    Entry("5", "Repair", RepairScreen),
 )
 """The screens, in the order of their keys. A new screen is one more line."""
 
@@ -101,6 +104,7 @@ class LedgerApp(App[None]):
         self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock)
         self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
         self._latest: LedgerChange | None = None
+        self._state_follower: Worker[None] | None = None
         self._titles: dict[str, str] = {}
         self.desk = Desk(
             ledger=self.ledger_source,
@@ -111,6 +115,7 @@ class LedgerApp(App[None]):
             state_changed=self.state_changed,
             lineage=self.lineage,
             lineage_changed=self.lineage_changed,
+            store_at_rest=self._store_at_rest,
             clock=clock,
             mono=mono,
             zone=zone,
@@ -128,7 +133,7 @@ class LedgerApp(App[None]):
             self.add_mode(entry.name, partial(entry.make, self.desk))
         await self.switch_mode(ENTRIES[0].name)
         self._follow_ledger()
-        self._follow_state()
+        self._state_follower = self._follow_state()
         self._follow_lineage()
 
     @work(group="ledger")
@@ -153,6 +158,22 @@ class LedgerApp(App[None]):
         async with aclosing(self.lineage.changes()) as changes:
             async for change in changes:
                 self.lineage_changed.publish(change)
+
+    @asynccontextmanager
+    async def _store_at_rest(self) -> AsyncIterator[None]:
+        """Closes the app's own readers of the session store, and opens them again afterwards, whatever happened."""
+        if self._state_follower is not None:
+            self._state_follower.cancel()
+            with suppress(WorkerError):
+                await self._state_follower.wait()
+        await self.lineage.rest(True)
+        await self.state_source.let_go()
+        try:
+            yield
+        finally:
+            await self.lineage.rest(False)
+            self.lineage.again()
+            self._state_follower = self._follow_state()
 
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
@@ -71,6 +72,8 @@ class Desk:
     lineage: LiveSurvey
     """Says who looks at the sessions as a whole: they are read only then."""
     lineage_changed: Signal[SurveyChange]
+    store_at_rest: Callable[[], AbstractAsyncContextManager[None]]
+    """While it is open, the app itself reads nothing of the session store, for somebody writes to it."""
     clock: Callable[[], float]
     mono: Callable[[], float]
     zone: tzinfo | None

@@ -29,6 +29,8 @@ from .lineage_model import EVERYTHING, LineageModel, prepare
 from .lineage_terms import ANOMALIES, TERMS, complete_lineage_terms, parse_lineage_filter
 from .lineage_tree import Key
 from .record_screen import RecordScreen
+from .repair_model import concerned
+from .repair_walk import RepairWalkScreen
 from .session_card import SessionCard
 from .session_details import SessionDetailsScreen
 
@@ -247,7 +249,10 @@ class LineageScreen(RecordScreen):
         self._prepare()
 
     def action_repair(self) -> None:
-        """The walkthrough, for what is at the cursor or, where that is sound, for everything."""
+        """The walkthrough, for the finding at the cursor or, where that is sound, for all."""
+        line, survey = self.model.line(self._tree.cursor), self.model.survey
+        only = concerned(survey, line.key.id) if line is not None and survey is not None else None
+        self.app.push_screen(RepairWalkScreen(self._desk, only or None))
 
     def action_ignore(self) -> None:
         line = self.model.line(self._tree.cursor)

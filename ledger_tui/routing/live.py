@@ -70,6 +70,10 @@ class LiveSurvey:
         self._wanted = asyncio.Event()
         self._sooner = asyncio.Event()
         self._resting = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.latest: Survey | None = None
+        """The newest survey, for a screen that is made after it."""
         self._mark: tuple[object, ...] | None = None
         self._progress: Progress | None = None
 
@@ -91,10 +95,11 @@ class LiveSurvey:
         self._mark = None
         self._sooner.set()
 
-    def rest(self, resting: bool) -> None:
-        """While resting nothing is read: somebody writes to the store."""
+    async def rest(self, resting: bool) -> None:
+        """While resting nothing is read: somebody writes to the store. Returns once nothing is being read."""
         self._resting = resting
-        self._sooner.set()
+        if resting:
+            await self._idle.wait()
 
     # The stream
 
@@ -106,28 +111,34 @@ class LiveSurvey:
         took = 0.0
         while True:
             await self._wanted.wait()
-            if self._resting or not await self._changed():
+            mark = await asyncio.to_thread(_mark, self.path)
+            if self._resting or mark == self._mark:
                 await self._pause(LOOK_S)
                 continue
+            self._mark = mark
             began = loop.time()
             stopping: list[bool] = []
+            self._idle.clear()
             reading = asyncio.ensure_future(asyncio.to_thread(self._read, self._tell, partial(self._off, stopping)))
             try:
                 async for progress in self._progressing(reading):
                     yield SurveyChange(known, False, progress, trouble, took, self._note)
-                known, trouble = reading.result(), None
+                self.latest = known = reading.result()
+                trouble = None
             except ReadingStoppedError:
                 self._mark = None
                 continue
             except SourceError as error:
                 trouble = error
                 if error.state == MISSING:
-                    known = None
+                    self.latest = known = None
                 else:
                     self._mark = None
             finally:
                 stopping.append(True)
                 self._progress = None
+                if reading.done():
+                    self._idle.set()
             took = loop.time() - began
             yield SurveyChange(known, trouble is None, None, trouble, took, self._note)
             await self._pause(max(REST_S, REST_FACTOR * took))
@@ -148,14 +159,6 @@ class LiveSurvey:
             await asyncio.wait_for(self._sooner.wait(), seconds)
         self._sooner.clear()
 
-    async def _changed(self) -> bool:
-        """Does the file lie there otherwise than when it was read last?"""
-        mark = await asyncio.to_thread(_mark, self.path)
-        if mark == self._mark:
-            return False
-        self._mark = mark
-        return True
-
     @property
     def _note(self) -> str:
         return inert(self.ignored.problem)
@@ -174,6 +177,7 @@ class LiveSurvey:
 
     def _survey(self, tell: Tell, stopped: Stopped) -> Survey:
         store = read_store(self.path, self.home, tell=tell, stopped=stopped)
+        tell(Progress(1, 1))  # All is read; what follows looks at memory only.
         return survey(store, now=self._clock(), ignored=self.ignored.read())
 
 

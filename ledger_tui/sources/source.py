@@ -34,6 +34,10 @@ class Source:
     ) -> None:
         await self._feed.end()
 
+    async def let_go(self) -> None:
+        """Closes what is open until it is followed again. Nobody may be following meanwhile."""
+        await self._feed.close()
+
     async def _moments(self) -> AsyncGenerator[None, None]:
         """Yields whenever it is time to look: at once after a quiet time, else at most every `floor_s`. Never ends."""
         loop = asyncio.get_running_loop()

@@ -1,0 +1,141 @@
+"""The walkthrough's memory: which rows lost their way, what a person decided about each, and the plan. No Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from ledger_tui.routing.cards import Card, card
+from ledger_tui.routing.further import candidates
+from ledger_tui.routing.plan import Plan
+from ledger_tui.routing.survey import Survey
+
+from .policy_model import Rows
+
+ACCEPT, SKIP, CHOSEN, PERSON = "accept", "skip", "chosen", "needs a person"
+"""What is decided about a finding. The last: the evidence names no single donor, and nobody has chosen one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One lost row. Ids are raw, texts inert."""
+
+    orphan_id: str
+    donor_id: str | None
+    """Where the evidence names one, or a person did."""
+    evidence: str
+    """`lineage`, `contiguity`, or the kind of a further finding; empty where there is none."""
+    reason: str
+    decision: str
+
+
+def findings_of(survey: Survey) -> list[Finding]:
+    """Every lost row of a messaging platform, in order of its start: the surest evidence there is for each."""
+    found: dict[str, Finding] = {}
+    for one in survey.lost:
+        state = ACCEPT if one.adoptable else PERSON
+        found[one.orphan_id] = Finding(
+            one.orphan_id, one.donor_id if one.adoptable else None, one.evidence, one.reason, state
+        )
+    for more in survey.further:
+        known = found.get(more.orphan_id)
+        if not more.gateway or (known is not None and known.decision == ACCEPT):
+            continue
+        donor = more.donor_ids[0] if more.adoptable and more.donor_ids else None
+        found[more.orphan_id] = Finding(more.orphan_id, donor, more.kind, more.reason, ACCEPT if donor else PERSON)
+    sessions = survey.store.sessions
+    return sorted(found.values(), key=lambda one: sessions[one.orphan_id].started_at or 0.0)
+
+
+def concerned(survey: Survey, session_id: str) -> frozenset[str]:
+    """The lost rows that a row is about: itself, those that go on from it, and those that it goes on from."""
+    found = {one.orphan_id: one for one in findings_of(survey)}
+    zombies = {one.session_id: one.orphan_ids for one in survey.zombies}
+    wanted = [session_id, *zombies.get(session_id, ())]
+    wanted += [id for id, one in found.items() if one.donor_id == session_id]
+    ids: set[str] = set()
+    while wanted:
+        id = wanted.pop()
+        one = found.get(id)
+        if one is not None and id not in ids:
+            ids.add(id)
+            wanted.append(one.donor_id or "")
+    return frozenset(ids)
+
+
+class RepairModel:
+    """Findings with decisions; as rows they are what the table shows."""
+
+    def __init__(self, only: Collection[str] | None = None) -> None:
+        self._only = only
+        self.survey: Survey | None = None
+        self.rows: Rows[Finding] = Rows(lambda one: one.orphan_id)
+        self.chosen_by: dict[str, str] = {}
+        """By orphan: who chose its donor, and why."""
+        self.plan: Plan | None = None
+
+    def take(self, survey: Survey) -> None:
+        """A newer survey: decisions stay where the finding is the same, the plan goes."""
+        known = {one.orphan_id: one for one in self.rows.rows}
+        fresh = [one for one in findings_of(survey) if self._only is None or one.orphan_id in self._only]
+        self.survey, self.plan = survey, None
+        self.rows.rows = [self._decided(one, known.get(one.orphan_id)) for one in fresh]
+
+    def _decided(self, fresh: Finding, known: Finding | None) -> Finding:
+        assert self.survey is not None
+        if known is None:
+            return fresh
+        if known.decision == CHOSEN and known.donor_id in self.survey.store.sessions:
+            return replace(fresh, donor_id=known.donor_id, decision=CHOSEN)
+        return replace(fresh, decision=SKIP) if known.decision == SKIP else fresh
+
+    def decide(self, orphan_id: str, decision: str) -> None:
+        """Accept or skip. Accepting needs a donor; a choice that is skipped is forgotten."""
+        for at, one in enumerate(self.rows.rows):
+            if one.orphan_id == orphan_id:
+                self._put(at, self._accepted(one) if decision == ACCEPT else replace(one, decision=SKIP))
+
+    def _accepted(self, one: Finding) -> Finding:
+        assert self.survey is not None
+        if one.decision == CHOSEN:
+            return one
+        return next((fresh for fresh in findings_of(self.survey) if fresh.orphan_id == one.orphan_id), one)
+
+    def choose(self, orphan_id: str, donor_id: str, chosen_by: str) -> None:
+        """A person named the donor."""
+        for at, one in enumerate(self.rows.rows):
+            if one.orphan_id == orphan_id:
+                self._put(at, replace(one, donor_id=donor_id, decision=CHOSEN))
+                self.chosen_by[orphan_id] = chosen_by
+
+    def _put(self, at: int, one: Finding) -> None:
+        rows = list(self.rows.rows)
+        rows[at] = one
+        self.rows.rows, self.plan = rows, None
+
+    @property
+    def only(self) -> frozenset[str]:
+        """Orphans that are to be taken back."""
+        return frozenset(one.orphan_id for one in self.rows.rows if one.decision in {ACCEPT, CHOSEN})
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        return {one.orphan_id: one.donor_id or "" for one in self.rows.rows if one.decision == CHOSEN}
+
+    @property
+    def who_chose(self) -> str | None:
+        """For the journal."""
+        told = [f"{orphan}: {self.chosen_by[orphan]}" for orphan in sorted(self.choices) if orphan in self.chosen_by]
+        return "; ".join(told) or None
+
+    def card(self, id: str | None) -> Card | None:
+        row = self.survey.store.sessions.get(id or "") if self.survey else None
+        return card(row) if row is not None else None
+
+    def donors(self, orphan_id: str) -> tuple[str, ...]:
+        """Rows that a person may choose from, the one that the evidence names first."""
+        if self.survey is None:
+            return ()
+        named = next((one.donor_id for one in findings_of(self.survey) if one.orphan_id == orphan_id), None)
+        others = candidates(self.survey.store, orphan_id, max_gap_s=self.survey.max_gap_s)
+        return tuple(dict.fromkeys([*([named] if named else []), *others]))

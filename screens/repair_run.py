@@ -1,0 +1,93 @@
+"""Lets a repair or an undo run in a thread, with the app's own readers of the store closed, and tells how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ledger_tui.routing.apply import Applied, Step, apply
+from ledger_tui.routing.holders import SafetyCheck, safety_checks
+from ledger_tui.routing.plan import Plan, propose
+from ledger_tui.routing.refused import RefusedError
+from ledger_tui.routing.settle import Repair, repairs
+from ledger_tui.routing.survey import Survey
+from ledger_tui.routing.undo import Undone, undo
+from ledger_tui.sources.guard import SourceError
+
+from .feeds import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Nothing was done, and why. Inert."""
+
+    reason: str
+    remedy: str
+
+
+Outcome = TypeVar("Outcome")
+
+
+class RepairRun:
+    """What the walkthrough and the list of repairs do to the store. Each in a thread, each an answer in words."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.step: Step | None = None
+        """How far the running one is."""
+
+    async def checks(self) -> Sequence[SafetyCheck]:
+        live = self._desk.lineage
+        return await asyncio.to_thread(safety_checks, live.path, live.home, now=self._desk.clock())
+
+    async def plan(self, survey: Survey, only: frozenset[str], choices: dict[str, str]) -> Plan | Refusal:
+        live, now = self._desk.lineage, self._desk.clock()
+        return await _answer(
+            lambda: propose(live.path, survey, only=only, choices=choices, now=now, max_gap_s=survey.max_gap_s)
+        )
+
+    async def repair(self, plan: Plan, *, stopped_by: str | None, chosen_by: str | None) -> Applied | Refusal:
+        live, clock = self._desk.lineage, self._desk.clock
+        return await self._alone(
+            lambda: apply(
+                live.path, live.home, plan, clock=clock, stopped_by=stopped_by, chosen_by=chosen_by, tell=self._tell
+            )
+        )
+
+    async def undo(self, repair_id: str, *, stopped_by: str | None) -> Undone | Refusal:
+        live, clock = self._desk.lineage, self._desk.clock
+        return await self._alone(
+            lambda: undo(live.path, live.home, repair_id, clock=clock, stopped_by=stopped_by, tell=self._tell)
+        )
+
+    async def past(self) -> tuple[Repair, ...]:
+        """Newest first."""
+        return tuple(reversed(await asyncio.to_thread(repairs, self._desk.lineage.home)))
+
+    async def _alone(self, act: Callable[[], Outcome]) -> Outcome | Refusal:
+        self.step = None
+        async with self._desk.store_at_rest():
+            return await _answer(act)
+
+    def _tell(self, step: Step) -> None:
+        self.step = step
+
+
+async def _answer(act: Callable[[], Outcome]) -> Outcome | Refusal:
+    try:
+        return await asyncio.to_thread(act)
+    except RefusedError as error:
+        return Refusal(str(error).partition("; ")[0] if error.check else error.reason, error.remedy)
+    except SourceError as error:
+        return Refusal(str(error), "")
+
+
+def who() -> str:
+    """Who sits here, for the journal."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "the person at the terminal"

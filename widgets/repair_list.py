@@ -1,0 +1,32 @@
+"""Past repairs: when, which, how many rows, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ledger_tui.routing.settle import Repair
+
+from .record_table import Field, Records, RecordTable
+
+MARKS = {"applied": "✓", "undone": "↺", "not applied": "–", "unclear": "?"}
+_STYLES = {"applied": "record--low", "unclear": "record--high"}
+
+
+class RepairList(RecordTable[Repair]):
+    """Newest first."""
+
+    def __init__(
+        self, repairs: Records[Repair], time_of: Callable[[float | None], str], *, id: str | None = None
+    ) -> None:
+        fields: tuple[Field[Repair], ...] = (
+            Field("STATE", 13, lambda one: (_state(one), _STYLES.get(one.state, "record--quiet"))),
+            Field("WHEN", 11, lambda one: (time_of(one.at), ""), right=True),
+            Field("ROWS", 5, lambda one: (str(len(one.orphan_ids)), ""), right=True, from_width=50),
+            Field("REPAIR", 21, lambda one: (one.repair_id, "record--name")),
+            Field("BACKUP", 0, lambda one: (one.backup.name, "record--quiet"), from_width=80),
+        )
+        super().__init__("Past repairs", repairs, fields, follow=False, id=id)
+
+
+def _state(one: Repair) -> str:
+    return f"{MARKS.get(one.state, '?')} {one.state}"
