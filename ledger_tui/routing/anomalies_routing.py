@@ -12,7 +12,7 @@ from .read import Store
 from .reasons import RECOVERABLE
 from .routes import route
 
-_HOLDER = re.compile(r"pid=(\d{1,10})(?=:|$)(?:.*?pidns=([^:]+))?")
+_HOLDER = re.compile(r"pid=(\d{1,10})(?:$|:(?:.*:)?pidns=(\d+)(?:$|:)|:)")
 
 _LOCKS = {"compression_locks": "compression", "session_turn_leases": "a turn"}
 
@@ -77,7 +77,7 @@ def _here(namespace: str | None) -> bool:
     if not namespace:
         return True
     try:
-        return namespace in os.readlink(f"/proc/{os.getpid()}/ns/pid")
+        return os.readlink(f"/proc/{os.getpid()}/ns/pid") == f"pid:[{namespace}]"
     except OSError:
         return False
 

@@ -13,8 +13,8 @@ from agent_ledger.engine.severity import HIGH, LOW, MEDIUM
 KINDS: Mapping[str, str] = {
     "orphan": HIGH,
     "zombie": HIGH,
-    "marked-orphan": MEDIUM,
     "bare-continuation": HIGH,
+    "marked-orphan": MEDIUM,
     "no-continuation": MEDIUM,
     "hidden-continuation": MEDIUM,
     "keyed-delegate": MEDIUM,
