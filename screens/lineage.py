@@ -159,7 +159,7 @@ class LineageScreen(RecordScreen):
         elif self.model.view is None:
             top.show((), state="missing", text="reading", clock="")
         else:
-            top.show(totals, state="ok", text="read", clock="")
+            top.show(totals, state="ok", text="live", clock="")
 
     def _paint_row(self) -> None:
         """What is known of the row at the cursor."""

@@ -136,7 +136,7 @@ class RepairScreen(RecordScreen):
         elif self.model.survey is None:
             top.show((), state="missing", text="reading", clock="")
         else:
-            top.show(totals, state="ok", text="read", clock="")
+            top.show(totals, state="ok", text="live", clock="")
 
     def _paint_about(self) -> None:
         one = self._chosen

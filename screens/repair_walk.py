@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from textual.widgets import ContentSwitcher, Static
 from ledger_tui.routing.apply import Applied
 from ledger_tui.routing.holders import FAIL, OK, SafetyCheck
 from ledger_tui.routing.live import SurveyChange
+from ledger_tui.routing.plan import Plan
 from ledger_tui.routing.undo import Undone
 from widgets.finding_list import FindingList
 from widgets.key_hints import KeyHints
@@ -73,6 +75,7 @@ class RepairWalkScreen(Screen[None]):
         self._done: Applied | None = None
         self._busy = False
         self._notice = ""
+        self._shown_plan: Plan | None = None
 
     # Composition
 
@@ -132,7 +135,7 @@ class RepairWalkScreen(Screen[None]):
         self.query_one("#safety", Paragraphs).show(words.checks(self._checks, vouched=self._stopped_by is not None)
             if self._checks else [Paragraph("asking…", "quiet")])  # fmt: skip
         self._paint_findings()
-        self.query_one("#change", Paragraphs).show(words.change(self.model, self.model.plan, self._time))
+        self._paint_change()
         self._paint_outcome()
         self.refresh_bindings()
 
@@ -144,6 +147,13 @@ class RepairWalkScreen(Screen[None]):
         evidence = self.query_one("#evidence", Paragraphs)
         evidence.display = self.step == FINDINGS
         evidence.show(words.evidence(self.model, one, self._time) if one else [])
+
+    def _paint_change(self) -> None:
+        """A plan of thousands of rows is many lines: they are made once."""
+        plan = self.model.plan
+        if plan is None or plan is not self._shown_plan:
+            self._shown_plan = plan
+            self.query_one("#change", Paragraphs).show(words.change(self.model, plan, self._time))
 
     def _paint_outcome(self) -> None:
         proof, outcome = self.query_one("#proof", Paragraphs), self._outcome
@@ -251,7 +261,8 @@ class RepairWalkScreen(Screen[None]):
         self.model.decide(one.orphan_id, decision)
         self._paint()
 
-    def action_donors(self) -> None:
+    @work(group="donors", exclusive=True, exit_on_error=False)
+    async def action_donors(self) -> None:
         one, survey = self._finding, self.model.survey
         if one is None or survey is None:
             return
@@ -263,8 +274,8 @@ class RepairWalkScreen(Screen[None]):
                 self._paint()
 
         named = one.donor_id if one.decision != CHOSEN else None
-        screen = DonorsScreen(self._desk, self.model, one.orphan_id, self.model.donors(one.orphan_id), named)
-        self.app.push_screen(screen, chosen)
+        donors = await asyncio.to_thread(self.model.donors, one.orphan_id)
+        self.app.push_screen(DonorsScreen(self._desk, self.model, one.orphan_id, donors, named), chosen)
 
     # The change
 
@@ -291,9 +302,7 @@ class RepairWalkScreen(Screen[None]):
             self._go(WRITE)
             return
         if self._stopped_by is None and any(one.state != OK for one in self._checks):
-            hint = (
-                f"Not everything can be seen. Type {STOPPED} if all of Hermes is stopped. An empty line closes."
-            )
+            hint = f"Not everything can be seen. Type {STOPPED} if all of Hermes is stopped. An empty line closes."
             self._ask(STOPPED, "All stopped?", hint)
             return
         hint = f"Type {REPAIR} to write this change; a copy of the store is made first. An empty line closes."

@@ -27,6 +27,10 @@ class RepairList(RecordTable[Repair]):
         )
         super().__init__("Past repairs", repairs, fields, follow=False, id=id)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """All there is to a repair stands below the list."""
+        return action != "open"
+
 
 def _state(one: Repair) -> str:
     return f"{MARKS.get(one.state, '?')} {one.state}"

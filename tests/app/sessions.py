@@ -90,6 +90,16 @@ def a_family(home: Path) -> Sessions:
     return made
 
 
+def two_donors(home: Path) -> Sessions:
+    """Two chats fell quiet just before a row without any identity began: a person must say which one goes on in it."""
+    made = Sessions(home)
+    for name, key in (("anna", "7"), ("bert", "8")):
+        made.chat(name, ago=50_000, messages=6, title=f"Chat of {name}", user_id=key, chat_id=key,
+                  session_key=f"agent:main:telegram:dm:{key}")  # fmt: skip
+    made.add("lost", ago=49_500, messages=30, every=600)
+    return made
+
+
 def hostile(home: Path) -> Sessions:
     """Titles and ids that would like to be markup, escapes or wider than they look."""
     made = Sessions(home)

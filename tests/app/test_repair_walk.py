@@ -1,0 +1,332 @@
+"""The walkthrough by its keys, with real repairs on temporary copies."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ledger_tui.routing import holders as holders_module
+from ledger_tui.routing.open_files import Holders
+from screens.donors import DonorsScreen
+from screens.lineage import LineageScreen
+from screens.repair import RepairScreen
+from screens.repair_walk import CHANGE, FINDINGS, PROOF, SAFETY, WRITE, RepairWalkScreen
+from widgets.prompt_bar import PromptBar
+
+from .conftest import Run, Start
+from .ledgers import Clock
+from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, a_family, hostile, the_incident, two_donors
+from .test_lineage_screen import shown
+
+KEY = "agent:main:telegram:dm:5550001234"
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
+    """Who holds the store, as far as can be seen: nobody, unless a test puts another answer first."""
+    answers = [Holders(True)]
+    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: answers[0])
+    return answers
+
+
+@pytest.fixture
+def incident(home: Path, clock: Clock) -> Path:
+    clock.now = INCIDENT_NOW
+    return the_incident(home)
+
+
+async def walk(run: Run) -> RepairWalkScreen:
+    """From the lineage into the walkthrough, checks asked."""
+    await shown(run)
+    await run.press("r")
+    return await walking(run)
+
+
+async def walking(run: Run) -> RepairWalkScreen:
+    await run.until(lambda: isinstance(run.front(), RepairWalkScreen), "the walkthrough")
+    screen = run.front()
+    assert isinstance(screen, RepairWalkScreen)
+    await run.until_shown("leases:")
+    return screen
+
+
+async def to_change(run: Run) -> RepairWalkScreen:
+    screen = await walk(run)
+    await run.press("n", "n")
+    await run.until(lambda: screen.model.plan is not None, "a plan")
+    return screen
+
+
+def rows(store: Path, columns: str) -> dict[str, tuple[object, ...]]:
+    with sqlite3.connect(store) as db:
+        found = {row[0]: row[1:] for row in db.execute(f"SELECT id, {columns} FROM sessions")}
+    db.close()
+    return found
+
+
+def content(store: Path) -> bytes:
+    """Only while no app has the store open: closing the file would take its locks away."""
+    return store.read_bytes()
+
+
+def leftovers(home: Path) -> list[Path]:
+    """Files that a repair, or a store open for writing, would have left."""
+    return [*home.glob("state.db-*"), *home.glob("plugin-data/**/repairs/*")]
+
+
+def journal_of(home: Path) -> str:
+    (journal,) = (home / "plugin-data" / "agent-ledger" / "repairs").glob("*.json")
+    return journal.read_text()
+
+
+WRITTEN = "session_key, chat_id, chat_type, user_id, parent_session_id, model_config, ended_at, end_reason"
+
+
+async def test_all_the_way_and_back_by_keys_alone(incident: Path, start: Start) -> None:
+    before = rows(incident, WRITTEN)
+    async with start((120, 36)) as run:
+        screen = await walk(run)
+        assert screen.step == SAFETY
+        await run.until_shown("✓ gateway-lock", "✓ open-files", "Nobody holds the store. n goes on")
+        await run.press("n")
+        assert screen.step == FINDINGS
+        await run.until_shown("✓ accept", "798", "goes on from owner · 12 messages", "45s before this one")
+        await run.press("n")
+        await run.until_shown(
+            "1 row would be taken back", f"session_key       NULL → '{KEY}'", "ended_at          NULL →"
+        )
+        await run.until_shown("After the next start the chat goes on in the conversation that was lost.")
+        await run.press("n")
+        await run.until_shown("Type repair to write this change")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: screen.step == PROOF, "the proof")
+        await run.until_shown(
+            "The repair is done, and proven.", "✓ read-back", "✓ integrity", "✓ resolver", "✓ journal"
+        )
+        written = rows(incident, WRITTEN)
+        assert written[ORPHAN][:4] == (KEY, "5550001234", "dm", "5550001234")
+        assert written[ZOMBIE][7] == "superseded_by_repair"
+        await run.press("u")
+        await run.type("undo")
+        await run.press("enter")
+        await run.until_shown("2 rows as before; the repair is taken back.")
+        assert rows(incident, WRITTEN) == before
+        await run.press("q")
+        await run.until(lambda: isinstance(run.front(), LineageScreen))
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_leaving_at_any_step_leaves_the_file_as_it_was(incident: Path, start: Start, steps: int) -> None:
+    """Up to the question itself, answered by an empty line."""
+    before = content(incident)
+    async with start() as run:
+        screen = await walk(run)
+        for step in range(steps):
+            await run.press("n")
+            if step == 1:
+                await run.until(lambda: screen.model.plan is not None)
+        if steps == 3:
+            await run.until_shown("Write it?")
+            await run.press("enter")
+        await run.press("q")
+        await run.until_shown("Nothing was changed")
+        assert isinstance(run.front(), LineageScreen)
+    assert content(incident) == before
+    assert leftovers(incident.parent) == []
+
+
+async def test_another_word_writes_nothing(incident: Path, start: Start) -> None:
+    before = content(incident)
+    async with start() as run:
+        screen = await to_change(run)
+        await run.press("n")
+        await run.type("yes")
+        await run.press("enter")
+        await run.until_shown("That is not the word: repair")
+        assert screen.query_one(PromptBar).is_open
+        await run.press("ctrl+u", "enter", "q")
+    assert content(incident) == before
+
+
+async def test_a_store_in_use_is_looked_at_but_not_written(
+    incident: Path, start: Start, nobody_else: list[Holders]
+) -> None:
+    nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
+    async with start((100, 30)) as run:
+        screen = await walk(run)
+        await run.until_shown("✗ open-files: The store is open in process 41 (hermes).", "→ stop the gateway")
+        await run.press("n", "n")
+        await run.until(lambda: screen.model.plan is not None)
+        await run.press("n")
+        assert screen.step == WRITE
+        await run.until_shown("Nothing was changed.", "process 41 (hermes). (check: open-files)")
+        await run.press("b")
+        await run.until_shown("would be taken back")
+        await run.press("b", "b")
+        nobody_else[0] = Holders(True)
+        await run.press("c")
+        await run.until_shown("Nobody holds the store. n goes on")
+
+
+async def test_somebody_who_comes_after_the_checks_is_noticed(
+    incident: Path, start: Start, nobody_else: list[Holders]
+) -> None:
+    async with start((100, 30)) as run:
+        screen = await to_change(run)
+        nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: screen.step == WRITE and "Nothing was changed" in run.text, "a refusal")
+        await run.until_shown("process 41 (hermes)", "→ stop the gateway")
+    assert rows(incident, "session_key")[ORPHAN] == (None,)
+
+
+async def test_where_nothing_can_be_seen_a_person_says_that_all_is_stopped(
+    incident: Path, start: Start, nobody_else: list[Holders]
+) -> None:
+    nobody_else[0] = Holders(False)
+    async with start((100, 30)) as run:
+        await to_change(run)
+        await run.press("n")
+        await run.until_shown("Type stopped if all of Hermes is stopped")
+        await run.type("stopped")
+        await run.press("enter")
+        await run.until_shown("Type repair to write this change")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until_shown("The repair is done, and proven.")
+    assert "who typed it in the app" in journal_of(incident.parent)
+
+
+async def test_a_skipped_finding_is_not_written(incident: Path, start: Start) -> None:
+    async with start() as run:
+        screen = await walk(run)
+        await run.press("n", "s")
+        await run.until_shown("– skip")
+        await run.press("n")
+        await run.until_shown("Nothing would be changed.")
+        await run.press("n")
+        await run.until_shown("There is nothing to write")
+        assert screen.step == CHANGE
+        await run.press("b", "a")
+        await run.until_shown("✓ accept")
+
+
+async def test_what_is_written_meanwhile_is_planned_anew(home: Path, clock: Clock, start: Start) -> None:
+    made = a_family(home)
+    async with start((100, 30)) as run:
+        screen = await to_change(run)
+        first = screen.model.plan
+        made.chat("later", ago=100, messages=2, session_key="agent:main:telegram:dm:99")
+        await run.until(lambda: screen.model.plan is not None and screen.model.plan is not first, "another plan")
+        await run.until_shown("The store was written to")
+
+
+async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, start: Start) -> None:
+    store = two_donors(home).path
+    async with start((120, 36)) as run:
+        await shown(run)
+        await run.press("5")
+        await run.until(lambda: isinstance(run.front(), RepairScreen))
+        await run.until_shown("1 session may be taken back only if you say from whom.")
+        await run.press("r")
+        screen = await walking(run)
+        await run.press("n")
+        await run.until_shown("? needs a person", "d compares who it could be")
+        await run.press("a")
+        await run.until(lambda: isinstance(run.front(), DonorsScreen))
+        await run.until_shown("the lost session", "Chat of anna", "Chat of bert", "agent:main:telegram:dm:8")
+        await run.until_shown("message 1 of anna", "message 5 of bert", "24 more")
+        await run.press("tab", "enter")
+        await run.until_shown("It goes on from this one?")
+        await run.type("choose he wrote of the boat")
+        await run.press("enter")
+        await run.until(lambda: run.front() is screen)
+        await run.until_shown("★ chosen", "Chat of bert", "he wrote of the boat")
+        await run.press("n")
+        await run.until_shown("is taken back (by your choice)")
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until_shown("The repair is done, and proven.")
+    assert rows(store, "session_key")["lost"] == ("agent:main:telegram:dm:8",)
+    assert "he wrote of the boat" in journal_of(home)
+
+
+async def test_looking_at_donors_chooses_nobody(home: Path, start: Start) -> None:
+    two_donors(home)
+    async with start() as run:
+        await shown(run)
+        await run.press("5", "r")
+        screen = await walking(run)
+        await run.press("n", "d")
+        await run.until(lambda: isinstance(run.front(), DonorsScreen))
+        await run.press("enter")
+        await run.type("yes")
+        await run.press("enter")
+        await run.until_shown("That is not the word: choose")
+        await run.press("ctrl+u", "enter", "q")
+        await run.until(lambda: run.front() is screen)
+        await run.until_shown("? needs a person")
+
+
+async def test_past_repairs_and_a_late_undo(incident: Path, start: Start) -> None:
+    before = rows(incident, WRITTEN)
+    async with start((100, 30)) as run:
+        await to_change(run)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until_shown("The repair is done, and proven.")
+    async with start((100, 30)) as run:
+        await run.press("5")
+        await run.until_shown("✓ applied", "it took effect", "Nothing is lost")
+        await run.press("u")
+        await run.until_shown("Take it back?")
+        await run.type("undo")
+        await run.press("enter")
+        await run.until_shown(
+            "↺ undone", "is taken back: 2 rows as before.", "1 session can be taken back on clear evidence"
+        )
+    assert rows(incident, WRITTEN) == before
+
+
+async def test_a_refused_undo_names_the_row(incident: Path, start: Start) -> None:
+    async with start((100, 30)) as run:
+        await to_change(run)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until_shown("The repair is done, and proven.")
+    with sqlite3.connect(incident) as db:
+        db.execute("UPDATE sessions SET chat_id = 'other' WHERE id = ?", (ORPHAN,))
+    db.close()
+    async with start((100, 30)) as run:
+        await run.press("5")
+        await run.until_shown("✓ applied")
+        await run.press("u")
+        await run.type("undo")
+        await run.press("enter")
+        await run.until_shown("Nothing was changed.", "chat_id")
+    assert rows(incident, "chat_id")[ORPHAN] == ("other",)
+
+
+async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
+    made = hostile(home)
+    made.add("\x1b]0;lost\x07[/l]", ago=800, messages=3, user_id="42", title="\u202e[bold]lost\x1b[2J")
+    for size in ((120, 36), (60, 15)):
+        async with start(size) as run:
+            await shown(run)
+            await run.press("5", "r")
+            screen = await walking(run)
+            await run.press("n")
+            await run.press("d")
+            await run.until(lambda: isinstance(run.front(), DonorsScreen))
+            assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
+            await run.press("q", "n")
+            await run.until(lambda: screen.model.plan is not None)  # noqa: B023
+            assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
