@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_ledger.engine.commands import examine
-from agent_ledger.engine.posture.plain import KNOWN, is_plain, plain_file
+from agent_ledger.engine.posture.plain import KNOWN, is_plain, plain_file, runs_a_path
 
 from .ledgers import CLOUD_KEY, KEY, WIPE
 
@@ -18,7 +18,7 @@ PLAIN = (
 
 _NOT_PLAIN = (
     "@", "r''m -rf @@", 'r""m -rf x', "\\@", "ls;@",
-    "ls\n@", "/bin/@", "X=r; Y=m; $X$Y -rf x", "sh run.sh", "bash -c ls",
+    "ls\n@", "/bin/@", "X=r; Y=m; $X$Y -rf x", "bash -c ls",
     KEY, CLOUD_KEY, "sudo ls", "env @", "time @",
     "command @", "timeout 5 @", "python3 -c 'print(1)'", "git push --force",
     "git clean -fdx", "ls | xargs rm", "(@)", "echo x > /dev/sda", "mkfs.ext4 /dev/sdb1",
@@ -39,15 +39,22 @@ def test_not_plain(text: str) -> None:
     assert not is_plain(json.dumps({"timeout": 60, "command": text}, separators=(",", ":")))
 
 
-RUNNERS = {".", "command", "timeout"}
-"""They only run something else, which has a name of its own or is a file that was written before."""
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_whatever_commands_knows_by_name_is_looked_at_where_it_does_something(name: str) -> None:
+    for text in (f"cd app && {name} everything", f"/usr/local/bin/{name} everything", f"cd app && {name} {WIPE}"):
+        args = json.dumps({"command": text})
+        if is_plain(args):
+            examined = examine("terminal", {"command": text})
+            assert (examined.acts, dict(examined.made)) == ((), {})
+            assert examined.run == () or runs_a_path(args)
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN - RUNNERS))
-def test_whatever_commands_knows_by_name_is_looked_at(name: str) -> None:
-    assert not is_plain(json.dumps({"command": f"cd app && {name} everything"}))
-    assert not is_plain(json.dumps({"command": f"/usr/local/bin/{name} everything"}))
-    assert not is_plain(json.dumps({"command": f"cd app && {name} {WIPE}"}))
+RUNNING = ("sh run.sh", "python3 tools/a.py -v", "cd app && ./go", "source env.txt", "a.sh", ". x", "LANG=C bin/tool")
+
+
+@pytest.mark.parametrize("text", RUNNING)
+def test_a_call_that_may_run_a_written_file_is_known(text: str) -> None:
+    assert runs_a_path(json.dumps({"command": text, "timeout": 60}))
 
 
 def test_files() -> None:

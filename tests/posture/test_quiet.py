@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_ledger.engine.commands import Examined, examine, places, quick
 from agent_ledger.engine.commands.quiet import _KNOWN, quiet
+from agent_ledger.engine.posture import harmless
 from agent_ledger.engine.posture.plain import is_plain, quiet_call, runs_a_path
 
 from .ledgers import DELETE, WIPE
@@ -50,7 +51,9 @@ _COMMON = """
     tee source . sh bash ssh tar chmod kill sqlite3 head sort xargs export set pytest foo ./foo /usr/bin/git z.py sudo
     if for time while read eval alias
 """
-_HEADS = st.sampled_from(_COMMON.split()) | st.sampled_from(sorted(_KNOWN))
+_HEADS = (
+    st.sampled_from(_COMMON.split()) | st.sampled_from(harmless._PROGRAMS.split("|")) | st.sampled_from(sorted(_KNOWN))
+)
 _WORDS = st.sampled_from([*_PATHS.split(), *_OPTIONS.split(), *_VERBS.split(), *_QUOTED, *_ENDINGS])
 _COMMANDS = st.builds(lambda head, words: " ".join((head, *words)), _HEADS, st.lists(_WORDS, max_size=5))
 TEXTS = st.lists(_COMMANDS, min_size=1, max_size=3).flatmap(
@@ -90,6 +93,19 @@ def test_what_is_plain_does_nothing(text: str) -> None:
         assert [act for act in full.acts if act.severity != "LOW"] == []
         assert dict(full.made) == {}
         assert full.run == () or runs_a_path(args)
+
+
+HARMLESS = (
+    "git -C app log --oneline -5 # 7", "cd /home/kim/app && python -m pytest tests/test_a.py -q 2>&1 | tail -20",
+    'for f in src/*.py; do echo "== $f"; head -5 "$f"; done', "curl -s http://localhost:8080/api/7 | jq .name",
+    "tar czf a.tgz docs --exclude='*.pyc' > /dev/null", 'git commit -m "second draft" && git push -u origin main',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_cleared_by_one_pattern(text: str) -> None:
+    assert is_plain(json.dumps({"command": text, "timeout": 60}))
+    assert in_full(text).acts == ()
 
 
 READ = (

@@ -97,7 +97,7 @@ def is_secret(path: str) -> bool:
 
 _PIECE = str.maketrans({char: char.lower() if char.isalnum() else " " for char in map(chr, range(128)) if char != "_"})
 SECRET_PIECES = names(
-    """env envrc shadow gshadow aws kube docker azure hosts hermes codex claude ssh password terraform etc proc
+    """env envrc shadow gshadow aws kube azure hosts hermes codex claude ssh password terraform etc proc
     kubernetes secrets share library login config cargo key ppk p12 pfx jks kdb kdbx keystore keytab pem"""
 ) | {max(name.lower().translate(_PIECE).split(), key=len) for name in _SECRET_NAMES}
 """Of every path that `is_secret` knows, one piece between dots, slashes and the like; `.gnupg` has none."""

@@ -6,6 +6,7 @@ would have to know what flows from one command to another, what is kept for late
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from . import outputs, places, quick, wrappers
@@ -73,7 +74,7 @@ def quiet(text: str) -> Quiet | None:
 class _Look:
     """What one short look knows on its way: the folder, files written and run, whether variables or secrets occur."""
 
-    __slots__ = ("depth", "executed", "fetched", "folder", "secret", "variables", "written")
+    __slots__ = ("depth", "executed", "fetched", "folder", "read", "variables", "written")
 
     def __init__(self, variables: bool) -> None:
         self.folder = ""
@@ -83,16 +84,16 @@ class _Look:
         self.fetched: list[str] = []
         """Those of `written` that come from the network, in normal form."""
         self.variables = variables
-        self.secret = False
+        self.read: list[list[quick.Pipe]] = []
         self.depth = 0
 
     def text(self, text: str, fed: bool) -> bool:
         """Is it certain that no command in this text is an act? `fed`: another command flows into the first."""
-        pipes = quick.read(text, variables=True)
+        pipes = quick.read(_without_document(text) if "<<" in text else text, variables=True)
         self.depth += 1
         if pipes is None or self.depth > DEEPEST:
             return False
-        self.secret = self.secret or places.may_hold_secret(text if _NO_QUOTES.isdisjoint(text) else _bare(pipes))
+        self.read.append(pipes)
         for commands, _ in pipes:
             flows = fed
             for words, redirected in commands:
@@ -155,11 +156,13 @@ class _Look:
             if path:
                 self.written.append(path)
                 self.fetched.append(normal(path, self.folder))
+        language = LANGUAGES.get(versionless(name))
+        if language and not self.interpreter(language, arguments):
+            return False
         if self.judged(name, arguments):
             return False
-        language = LANGUAGES.get(versionless(name))
         if language:
-            return self.interpreter(language, arguments)
+            return True
         return self.runs(words[0]) if "/" in words[0] or name.endswith((".sh", ".py")) else True
 
     def odd_name(self, name: str, word: str) -> bool:
@@ -189,7 +192,7 @@ class _Look:
     def shell(self, arguments: list[str], fed: bool) -> bool:
         """The same of `sh FILE` and `sh -c TEXT`."""
         if len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
-            return arguments[1][:1] != "-" and self.text(arguments[1], fed)
+            return arguments[1][:1] not in ("-", "+") and self.text(arguments[1], fed)
         return bool(arguments) and arguments[0][:1] not in ("-", "+", "") and self.runs(arguments[0])
 
     def interpreter(self, language: str, arguments: list[str]) -> bool:
@@ -206,10 +209,15 @@ class _Look:
         self.executed.append(normal(path, self.folder))
         return not path.startswith("/dev/")
 
+    def names_secret(self) -> bool:
+        """May any of the words that were read name a secret?"""
+        words = (" ".join(words) for pipes in self.read for commands, _ in pipes for words, _ in commands)
+        return places.may_hold_secret(" ".join(words))
+
     def judged(self, name: str, arguments: list[str]) -> bool:
         """Does a signature find something?"""
         signatures = BY_NAME.get(name, ())
-        asks = self.secret and name in READERS
+        asks = name in READERS and self.names_secret()
         if not signatures and not asks:
             return False
         run = Run(name, arguments, NOTHING, self.folder)
@@ -223,9 +231,16 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-_NO_QUOTES = frozenset("'\"\\")
+_DOCUMENT = re.compile(r"(?:^|[;&|\n]) *cat\b[^;&|\n'\"<]*(<< *'(\w+)')[^\n<]*(?=\n)")
 
 
-def _bare(pipes: list[quick.Pipe]) -> str:
-    """All words without their quotes."""
-    return " ".join(" ".join(words) for commands, _ in pipes for words, _ in commands)
+def _without_document(text: str) -> str:
+    """`text` without a here-document that `cat` puts into a file as it stands. One that is not sure stays."""
+    match = _DOCUMENT.search(text)
+    if match is None or "\r" in text:
+        return text
+    closer = f"\n{match[2]}\n"
+    end = (text + "\n").find(closer, match.end())
+    return (
+        text if end < 0 else text[: match.start(1)] + text[match.end(1) : match.end()] + text[end + len(closer) - 1 :]
+    )

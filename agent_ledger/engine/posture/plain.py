@@ -18,6 +18,7 @@ from ..commands.quiet import Quiet, quiet
 from ..commands.shell import SHELLS
 from ..commands.signatures import BY_NAME
 from ..commands.wrappers import WRAPPERS
+from .harmless import RISKY, is_harmless
 from .rows import parsed
 
 ALWAYS = frozenset(
@@ -56,7 +57,7 @@ _PLACES = """
     config auth htpasswd boto s3cfg codex claude hermes plugin plugins skill skills mcp cron crontab cronjob systemd
     launchagents launchdaemons autostart init rc bashrc bash_profile zshrc zshenv zprofile profile bash_login
     bash_logout hooks hook githooks agent_ledger ledger policy policy_mode prompt_policy prompt_policy_mode settings
-    gateway state db soul agents memories gitconfig http https tcp udp verify amend force hard mirror prune drop
+    gateway state soul agents memories gitconfig tcp udp verify amend force hard mirror prune drop
     truncate delete remove alter grant revoke update insert exec execdir remove_all dropdatabase account service key4
     op terraform cargo cmdline environ kcore mem sda nvme0n1 disk0 rdisk0
 """
@@ -83,7 +84,8 @@ def _table() -> dict[str, str]:
 
 
 _TABLE = str.maketrans(_table())
-_WORDS = str.maketrans("-./=", "    ")
+_WORDS = str.maketrans({char: " " if char in "-./=\n" else kept for char, kept in _table().items()})
+"""The same without what stands between words and between commands."""
 
 KNOWN = frozenset({*BY_NAME, *WRAPPERS, *SPECIAL, *LANGUAGES, *SHELLS, *DOWNLOADERS}) - _ORDINARY
 """What `commands` knows by name, and what runs others."""
@@ -92,7 +94,7 @@ HEADS = frozenset(_HEADS.split()) | frozenset(name.lower().rpartition("/")[2] fo
 """A command that begins with one of these is looked at."""
 
 _READING = {
-    "git": frozenset({"status", "diff", "log", "show", "add", "commit", "fetch", "pull", "blame", "ls-files"}),
+    "git": frozenset({"status", "diff", "log", "show", "add", "fetch", "pull", "blame", "ls-files"}),
     "npm": frozenset({"test", "start", "run", "ci", "ls"}),
     "docker": frozenset({"ps", "logs", "images", "inspect", "version", "info"}),
     "kubectl": frozenset({"get", "describe", "logs", "top", "version"}),
@@ -112,19 +114,26 @@ The two left out only run other commands, and are names of arguments in nearly e
 _OTHER_COMMANDS = frozenset(COMMANDS) - {"command"}
 
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
-_STARTS_WITH_PATH = re.compile(r'["(;&|]\s*(?:\.\s|(?:command|timeout)\s|[^\s"]*?(?:/|\.(?:sh|py)(?=[\s"(;&|]|$)))')
+_STARTS_WITH_PATH = re.compile(
+    r"""["(;&|]\s*+(?:'|[^\s"'/.=]*+[/.=]|(?:command|timeout|env|source|python\d?|node|sh|bash)\s)"""
+)
 
 
 def is_plain(args_text: str) -> bool:
     """May a call with these arguments (JSON text) go by without a closer look?"""
     text = args_text[1:]
+    if "/dev/null" in text or "venv/bin/" in text:
+        text = text.replace("/dev/null", "").replace("venv/bin/", "")
     if "\\" in text or "'" in text:
         text = text.replace('\\"', "").replace("'", "")
-    text = text.translate(_TABLE)
-    words = text.translate(_WORDS).split()
-    if _MARK in text or not PLACES.isdisjoint(words) or "gnupg" in text:
+    words = (shown := text.translate(_WORDS)).split()
+    if not PLACES.isdisjoint(words) or "gnupg" in shown:
         return False
-    return _FIRST.isdisjoint(words) or not any(map(_known, text.split("\n")))
+    if _MARK in shown:
+        return RISKY.isdisjoint(words) and is_harmless(args_text)
+    if _FIRST.isdisjoint(words) or not any(map(_known, text.translate(_TABLE).split("\n"))):
+        return True
+    return RISKY.isdisjoint(words) and is_harmless(args_text)
 
 
 def _known(command: str) -> bool:

@@ -155,17 +155,14 @@ class Posture:
         args = raw[5]
         if type(args) is not str or (at is not None and at <= session.watched_until):
             return False
-        if is_plain(args):
-            return not session.written or not runs_a_path(args)
-        if raw[4] != "terminal" or raw[6]:
-            return False
-        known = quiet_call(args)
-        if known is None or (session.written and asi05.wrote_one_of(session, known.run)):
-            return False
-        if known.made:
-            asi05.remember(raw[0], session, known.made)
-            self._keep_content(raw[0], (raw[4], args, False))
-        if at is not None and "://" in args and asi01.names_outside(args):
+        if not is_plain(args) or (session.written and runs_a_path(args)):
+            known = quiet_call(args) if raw[4] == "terminal" and not raw[6] else None
+            if known is None or (session.written and asi05.wrote_one_of(session, known.run)):
+                return False
+            if known.made:
+                asi05.remember(raw[0], session, known.made)
+                self._keep_content(raw[0], (raw[4], args, False))
+        if "://" in args and at is not None and asi01.names_outside(args):
             session.outside.append((at, raw[0]))
         return True
 
