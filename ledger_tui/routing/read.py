@@ -270,14 +270,12 @@ class _Reader:
         """Pages of `sql`, whose parameters are the last key seen and how many rows."""
         size, last = _FIRST, start
         while True:
-            began = time.monotonic()
             try:
-                page = self._page(sql, last, size)
+                page, took = self._page(sql, last, size)
             except SliceTimeoutError:
                 size = max(1, size // 4)
                 time.sleep(BREATH_S)
                 continue
-            took = time.monotonic() - began
             yield page
             self._step(len(page))
             if len(page) < size:
@@ -287,12 +285,19 @@ class _Reader:
                 time.sleep(BREATH_S)
             size = max(1, min(_LARGEST, int(size * min(2.0, SLICE_S / max(took, 1e-6)))))
 
-    def _page(self, sql: str, last: Any, size: int) -> list[Any]:
-        """Raises SliceTimeoutError where that would take too long; a single row is waited for."""
+    def _page(self, sql: str, last: Any, size: int) -> tuple[list[Any], float]:
+        """Rows, and the seconds in which others had to wait. Raises SliceTimeoutError, but waits for a single row.
+
+        The first step of a statement is where it waits for the holder to finish: that is our time, not the holder's.
+        """
+        cursor = self._connection.execute(sql, (last, size))
+        began = time.monotonic()
         if self._layout.wal or size == 1:
-            return self._connection.execute(sql, (last, size)).fetchall()
-        with slice_of_time(self._connection, MOST_S):
-            return self._connection.execute(sql, (last, size)).fetchall()
+            page = cursor.fetchall()
+        else:
+            with slice_of_time(self._connection, MOST_S):
+                page = cursor.fetchall()
+        return page, time.monotonic() - began
 
     def _step(self, rows: int) -> None:
         if self._stopped is not None and self._stopped():

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ledger_tui.routing.further import CHAIN, EMPTY_DONOR, EMPTY_KEY, EMPTY_PARENT, MARKED, SPOKEN_AGAIN, candidates
+from ledger_tui.routing.orphans import MAX_GAP_S
 from ledger_tui.routing.read import read_store
 from ledger_tui.routing.survey import Survey, survey
-from tests.routing.corpus import case
+from tests.routing.corpus import Case, case, cases
 from tests.routing.handmade import DAY, NOW, Sessions
 
 
@@ -255,3 +256,16 @@ def test_candidates_to_choose_from(store: Sessions) -> None:
     assert set(candidates(found, "lost")) == {"near0", "near1", "near2"}
     assert candidates(found, "child") == ("parent",)
     assert candidates(found, "foreign") == ()
+
+
+@pytest.mark.parametrize("one", cases(), ids=lambda one: one.name)
+def test_chains_are_what_the_hosts_next_run_finds(one: Case, tmp_path: Path) -> None:
+    """Its first run mends the upper end of a chain, its second one finds the rest."""
+    home, path = one.lay_out(tmp_path)
+    gap = one.expected["input"]["max_gap_s"]
+    found = survey(read_store(path, home), now=NOW, max_gap_s=MAX_GAP_S if gap is None else gap)
+    chains = {
+        orphan: donors for orphan, (kind, donors, adoptable) in further(found).items() if kind == CHAIN and adoptable
+    }
+    second = [record for record in one.expected["find_after"] if record["adoptable"] and record["session_key"]]
+    assert chains == {record["orphan_id"]: (record["donor_id"],) for record in second}
