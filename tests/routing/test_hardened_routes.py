@@ -126,6 +126,15 @@ def test_a_reset_switches_the_chat_and_its_route(one: Desk) -> None:
     assert one.routes().session_for(KIM, one.new_id) == Routed("s2", resumed=True)
 
 
+def test_a_reset_right_after_a_start_ends_the_session_of_before(one: Desk) -> None:
+    one.routes().session_for(KIM, one.new_id)
+    one.store.append("s1", KIM, says("one"))
+    one.at(60)
+    assert one.routes().reset(KIM, one.new_id) == "s2"
+    assert one.cells("s1", "end_reason") == ("session_reset",)
+    assert one.routes().session_for(KIM, one.new_id) == Routed("s2", resumed=True)
+
+
 def test_a_chat_without_a_session_has_nothing_to_reset(one: Desk) -> None:
     assert one.routes().reset(KIM, one.new_id) is None
     assert one.given == []

@@ -58,10 +58,14 @@ class Routes:
         """The chat begins anew; the id it is in from now on. Unchanged where that could not be written; None if it
         had none."""
         key = identity.session_key
-        before = self._table.get(key) if key else None
-        if key is None or before is None:
+        if key is None:
             return None
-        after, faults = new_id(), self._store.faults
+        if key not in self._table:  # The first word after a start.
+            found = self._found(key, identity)
+            if found is None:
+                return None
+            self._table[key] = found.id
+        before, after, faults = self._table[key], new_id(), self._store.faults
         if Fault.TABLE_FIRST in faults:
             self._table[key] = after
         try:
