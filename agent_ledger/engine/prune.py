@@ -6,26 +6,20 @@ A row that is not settled (PENDING, GHOST_REPORTED) is never dropped, however ol
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .paths import UnsafePathError
-from .schema import COLUMNS, VERSION, ForeignSchemaError, columns_of
 from .turnstile import Turnstile
+from .writing import PATIENCE_S, opened
 
 BITE_S = 0.003
 """Time that one bite aims at, the lock of the ledger held."""
 
 PAUSE_S = 0.01
 """Rest between two bites, in which the agent's own writes get their turn."""
-
-PATIENCE_S = 5.0
-"""How long a bite waits for others to finish writing before pruning gives up."""
 
 _FIRST_BITE, _LARGEST_BITE = 100, 5_000
 _SETTLED = "status NOT IN ('PENDING', 'GHOST_REPORTED')"
@@ -75,7 +69,7 @@ def prune(
     Each bite is a transaction of its own, in turn with the other writers; when it is interrupted, what is done
     is done and the rest stays. Raises UnsafePathError, ForeignSchemaError, TimeoutError, OSError, sqlite3.Error.
     """
-    with _opened(path) as connection, contextlib.closing(Turnstile(path.with_name("ledger.lock"))) as turnstile:
+    with opened(path) as connection, contextlib.closing(Turnstile(path.with_name("ledger.lock"))) as turnstile:
         dropped, bite, after = 0, _FIRST_BITE, -(2**63)
         while True:
             if not turnstile.enter(PATIENCE_S):
@@ -92,28 +86,6 @@ def prune(
             after = ids[-1]
             bite = max(10, min(_LARGEST_BITE, bite * 2 if took < BITE_S / 2 else bite // 2 if took > BITE_S else bite))
             sleep(PAUSE_S)
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    info = os.lstat(path)
-    if not stat.S_ISREG(info.st_mode):
-        raise UnsafePathError(f"{path} is a link or no file")
-    if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
-        raise UnsafePathError(f"{path} belongs to another user")
-    connection = sqlite3.connect(
-        path.absolute().as_uri() + "?mode=rw", uri=True, timeout=PATIENCE_S, isolation_level=None
-    )
-    try:
-        # Emptying the log is the plugin's business; here it would only keep the agent waiting for the disk.
-        connection.execute("PRAGMA wal_autocheckpoint=0")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > VERSION or not columns_of(connection) >= COLUMNS.keys():
-            raise ForeignSchemaError("the ledger is by other software or by a newer plugin")
-        yield connection
-    finally:
-        connection.close()
 
 
 def _bite(connection: sqlite3.Connection, after: int, through: int, most: int) -> list[int]:

@@ -11,19 +11,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from .inert import inert
-from .records import PENDING, STATES, Call, Inert, Writer, age_of, args_value, known_status, state_of, utc_seconds
-from .tools import grace_seconds, runs_on
+from .records import (
+    STATES,
+    Call,
+    Inert,
+    Writer,
+    age_of,
+    args_value,
+    state_of,
+    utc_seconds,
+)
+from .remarks import remarks as remarks
+from .tools import grace_seconds
 
 _CALL_COLUMNS = (
     "id", "ts", "session_id", "turn_id", "tool_call_id", "task_id", "tool_name", "args_json", "args_cut",
     "args_redacted", "status", "effect", "result_digest", "grace_s", "mono", "writer_id", "repeat_of", "nested_in",
     "seen", "settled_ts", "duration_ms", "exit_code", "closed_by", "later_status", "later_ts", "later_digest",
-    "reported_ts", "no_signal", "changed",
+    "reported_ts", "no_signal", "changed", "verdict", "double_id",
 )  # fmt: skip
 
 Query = tuple[str, tuple[Any, ...]]
 
-COLUMNS_QUERY: Query = ("SELECT name FROM pragma_table_info('ledger')", ())
+_VERDICTS = "(verdict)"
+"""Stands among a file's columns where it has a table of verdicts."""
+
+COLUMNS_QUERY: Query = (
+    "SELECT name FROM pragma_table_info('ledger') UNION ALL"
+    f" SELECT '{_VERDICTS}' FROM sqlite_master WHERE name = 'verdict' AND type = 'table'",
+    (),
+)
 WRITERS_QUERY: Query = ("SELECT id, pid, started, boot_id, pid_namespace, machine FROM writer", ())
 
 
@@ -91,7 +108,31 @@ def calls(
 
 
 def _column(name: str, have: frozenset[str]) -> str:
+    made = _MADE.get(name)
+    if made is not None:
+        return f"{made[1] if made[0] <= have else 'NULL'} AS {name}"
     return name if name in have else f"NULL AS {name}"
+
+
+_MADE: dict[str, tuple[frozenset[str], str]] = {
+    # The verdict, its time and its evidence (one line of JSON) as three lines of one text.
+    "verdict": (
+        frozenset({_VERDICTS}),
+        "(SELECT v.verdict || char(10) || v.checked_ts || char(10) || v.evidence FROM verdict v"
+        " WHERE v.ledger_id = ledger.id)",
+    ),
+    # Of equal calls (one is the first, the others name it): for one that did not confirm, the next that did; for one
+    # that did, the newest before it that did not.
+    "double_id": (
+        frozenset({"repeat_of", "effect"}),
+        "CASE WHEN status <> 'CONFIRMED' AND effect IS NOT 'none' THEN (SELECT min(o.id) FROM ledger o"
+        " WHERE o.repeat_of = coalesce(ledger.repeat_of, ledger.id) AND o.id > ledger.id AND o.status = 'CONFIRMED')"
+        " WHEN status = 'CONFIRMED' AND repeat_of IS NOT NULL THEN (SELECT max(o.id) FROM ledger o"
+        " WHERE (o.id = ledger.repeat_of OR o.repeat_of = ledger.repeat_of) AND o.id < ledger.id"
+        " AND o.status <> 'CONFIRMED' AND o.effect IS NOT 'none') END",
+    ),
+}
+"""Columns that no file has: from what they are worked out, and how."""
 
 
 def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
@@ -202,6 +243,7 @@ def call_from_row(row: Sequence[Any]) -> Call:
     tool = _text(values["tool_name"]) or Inert("")
     args = _text(_one_line(values["args_json"]))
     grace = values["grace_s"]
+    verdict, checked_ts, evidence = _verdict(values["verdict"])
     return Call(
         id=int(values["id"]),
         ts=_text(values["ts"]),
@@ -233,7 +275,24 @@ def call_from_row(row: Sequence[Any]) -> Call:
         reported_ts=_text(values["reported_ts"]),
         no_signal=bool(values["no_signal"]),
         changed=_number(values["changed"]) or 0,
+        verdict=verdict,
+        evidence=evidence,
+        checked_ts=checked_ts,
+        double_id=_number(values["double_id"]),
     )
+
+
+def _verdict(value: object) -> tuple[Inert | None, Inert | None, tuple[Inert, ...]]:
+    """(verdict, time, evidence) from the made column `verdict`."""
+    parts = value.split("\n", 2) if isinstance(value, str) else []
+    if len(parts) < 3:
+        return None, None, ()
+    try:
+        found = json.loads(parts[2])
+    except (ValueError, RecursionError):
+        found = []
+    evidence = tuple(inert(text) for text in found if isinstance(text, str)) if isinstance(found, list) else ()
+    return inert(parts[0]), inert(parts[1]), evidence
 
 
 def writer_from_row(row: Sequence[Any]) -> Writer:
@@ -288,7 +347,7 @@ def call_json(call: Call, *, now: float, mono_now: float | None, writer_dead: bo
         "args_truncated": call.args_cut,
         "result_digest": call.result_digest,
         "repeat_of": call.repeat_of,
-        "verdict": None,
+        "verdict": call.verdict,
         "task_id": call.task_id,
         "args_redacted": call.args_redacted,
         "settled_ts": call.settled_ts,
@@ -299,50 +358,9 @@ def call_json(call: Call, *, now: float, mono_now: float | None, writer_dead: bo
         "later_status": call.later_status,
         "later_ts": call.later_ts,
         "reported_ts": call.reported_ts,
+        "evidence": list(call.evidence),
+        "checked_at": call.checked_ts,
+        "double_id": call.double_id,
         "writer_dead": writer_dead,
         "remarks": remarks(call, writer_dead=writer_dead is True),
     }
-
-
-def remarks(call: Call, *, writer_dead: bool = False) -> list[str]:
-    """What a reader must know beyond the status, one plain sentence each."""
-    out: list[str] = []
-    args = args_value(call)
-    if call.status == PENDING and writer_dead:
-        out.append(
-            "The process that issued this call is gone: no confirmation can come but one that waits in the spool."
-        )
-    if not known_status(call.status):
-        out.append("The status is none of the four, so what became of this call is unknown.")
-    if call.no_signal and not call.settled:
-        out.append("This host never confirms this tool, so silence says nothing here.")
-    if call.effect == "done" and runs_on(call.tool_name, args if isinstance(args, Mapping) else None):
-        out.append("Confirmed means started: the work itself goes on elsewhere and is not confirmed by this row.")
-    if call.closed_by == "no-pre":
-        out.append("The host reported an outcome for a call that it never announced.")
-    if call.closed_by == "middleware":
-        out.append("The outcome was seen where the tool returned, not in a confirmation by the host.")
-    if call.nested_in is not None:
-        out.append(
-            f"Called from inside the script of call {call.nested_in}; that call's own outcome says nothing of this one."
-        )
-    if call.later_status is not None:
-        out.append(f"A contradicting outcome came later: {call.later_status}. The first one stands.")
-    if call.effect == "unknown" and call.settled:
-        out.append("Whether the effect happened is unknown: the call had been started.")
-    if call.exit_code:
-        out.append(f"The command ended with exit code {call.exit_code}.")
-    if call.reported_ts is not None and call.settled:
-        out.append("It had been reported as lost and was settled afterwards.")
-    if call.seen > 1:
-        out.append(
-            f"The host announced this very call {call.seen} times: two agents or two copies of the plugin are at work."
-        )
-    if call.repeat_of is not None:
-        out.append(f"The same call with the same arguments was issued before, as call {call.repeat_of}.")
-    if call.args_redacted:
-        what = "One secret value was" if call.args_redacted == 1 else f"{call.args_redacted} secret values were"
-        out.append(f"{what} taken out before the arguments were stored.")
-    if call.args_cut:
-        out.append("The arguments are longer than what is stored.")
-    return out

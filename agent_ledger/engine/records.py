@@ -81,6 +81,13 @@ class Call:
     """The host was seen never to confirm this tool; grace does not run."""
     changed: int
     """Change counter: microseconds since 1970 at the last change, strictly increasing over the file; 0 if unknown."""
+    verdict: Inert | None = None
+    """Did it land: `landed`, `absent`, `unknown`; None where nobody has asked. It stands beside the status."""
+    evidence: tuple[Inert, ...] = ()
+    """What the verdict rests on, one plain sentence each."""
+    checked_ts: Inert | None = None
+    double_id: int | None = None
+    """The same call may have had its effect twice: once lost or failed, once confirmed; this is the other of both."""
 
     @property
     def settled(self) -> bool:

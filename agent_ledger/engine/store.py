@@ -52,6 +52,11 @@ _SETTLE = (
 _UNSETTLED = "status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
 
 
+def raise_change(connection: sqlite3.Connection, call_id: int, *, now_us: int) -> None:
+    """Count a row as changed though none of its own cells is."""
+    connection.execute(f"UPDATE ledger SET changed={_NEXT} WHERE id=?", (now_us, call_id))
+
+
 class BusyError(Exception):
     """Another writer has its turn and did not finish in the time we had."""
 

@@ -20,7 +20,7 @@ COLUMNS = (
     "id", "ts", "session_id", "turn_id", "tool_call_id", "task_id", "tool_name", "args_json", "args_cut",
     "args_redacted", "status", "effect", "result_digest", "grace_s", "mono", "writer_id", "repeat_of", "nested_in",
     "seen", "settled_ts", "duration_ms", "exit_code", "closed_by", "later_status", "later_ts", "later_digest",
-    "reported_ts", "no_signal", "changed",
+    "reported_ts", "no_signal", "changed", "verdict", "double_id",
 )  # fmt: skip
 
 
@@ -42,6 +42,8 @@ def all_remarks() -> set[str]:
         *remarks(a_call(closed_by="middleware", nested_in=7)),
         *remarks(a_call(later_status="ERROR:timeout")),
         *remarks(a_call(status="ERROR:tool_error", effect="unknown", exit_code=2)),
+        *remarks(a_call(double_id=4)),
+        *remarks(a_call(**pending, double_id=8)),
         *remarks(a_call(reported_ts="2026-01-02T03:04:05.678Z", seen=5, repeat_of=9, args_redacted=4, args_cut=1)),
     ]
     return {any_number(remark) for remark in said}
@@ -54,7 +56,7 @@ def any_number(remark: str) -> str:
 def test_the_page_has_every_remark_and_no_other() -> None:
     listed = [any_number(row[0].strip("“”")) for row in table(PARTS["Remarks"])]
     assert sorted(listed) == sorted(all_remarks())
-    assert len(listed) == 15
+    assert len(listed) == 17
 
 
 def test_every_sentence_that_the_page_quotes_is_a_remark() -> None:
