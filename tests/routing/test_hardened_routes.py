@@ -135,6 +135,15 @@ def test_a_reset_right_after_a_start_ends_the_session_of_before(one: Desk) -> No
     assert one.routes().session_for(KIM, one.new_id) == Routed("s2", resumed=True)
 
 
+def test_a_reset_of_a_session_that_was_never_written(one: Desk) -> None:
+    routes = one.routes()
+    with closing(one.held()):
+        routes.session_for(KIM, one.new_id)
+    assert routes.reset(KIM, one.new_id) == "s2"
+    assert one.cells("s1", "end_reason", "session_key") == ("session_reset", KIM.session_key)
+    assert one.cells("s2", "parent_session_id") == ("s1",)
+
+
 def test_a_chat_without_a_session_has_nothing_to_reset(one: Desk) -> None:
     assert one.routes().reset(KIM, one.new_id) is None
     assert one.given == []

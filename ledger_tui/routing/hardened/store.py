@@ -106,6 +106,8 @@ class HardenedStore:
             config = {**(origin.model_config or {}), "_reset_from": before}
             origin = replace(origin, parent=before, model_config=config)
         with self.transaction() as connection:
+            # Its own first write may have failed, and a parent has to be there.
+            session_rows.upsert(connection, before, identity, owner=self.owner, at=self._clock())
             session_rows.promote(connection, before, reason, at=self._clock())
             session_rows.upsert(connection, after, identity, origin, owner=self.owner, at=self._clock())
 
