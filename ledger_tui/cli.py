@@ -29,6 +29,7 @@ from ledger_tui.commands import (
     repair,
     sessions,
     status,
+    verify,
     watch,
 )
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
@@ -156,7 +157,9 @@ def _open_app(place: Place) -> int:
     return int(screen.run_blocking(app_))
 
 
-for group in (status, calls, watch, sessions, posture, policy, prune, export, prompt_policy, repair, doctor, plugin):
+for group in (
+    status, calls, watch, verify, sessions, posture, policy, prune, export, prompt_policy, repair, doctor, plugin
+):  # fmt: skip
     group.register(app)
 
 if demo.available():

@@ -20,6 +20,9 @@ from typing import Any
 from ..fingerprint import KEY_BYTES, value_hash
 from ..mounts import network_points
 from ..paths import Paths
+from ..process import is_dead
+from ..queries import WRITERS_QUERY, writer_from_row
+from ..records import PENDING
 from .later import Later
 from .recorded import Recorded
 from .verdict import quoted
@@ -87,6 +90,7 @@ class Facts:
         self._mounts: list[tuple[str, str]] | None = None
         self._open: dict[Path, sqlite3.Connection] = {}
         self._later: Later | None = None
+        self._dead: set[int] | None = None
 
     def close(self) -> None:
         """Close what was opened for the questions."""
@@ -284,7 +288,19 @@ class Facts:
         """Names of a table's columns; empty where there is no such table."""
         return frozenset(str(row[0]) for row in self.rows(path, "SELECT name FROM pragma_table_info(?)", (table,)))
 
-    # -- the ledger's own later calls ------------------------------------------------------------------------------
+    # -- the ledger's own calls ------------------------------------------------------------------------------
+
+    def may_still_run(self, call: Recorded) -> bool:
+        """Is it too early to miss its effect? Within its grace, unless the process that issued it is proven gone."""
+        if call.status != PENDING or call.at is None or self.now - call.at > call.grace_s:
+            return False
+        if self._dead is None:
+            self._dead = set()
+            if self.ledger is not None:
+                with contextlib.suppress(CannotTellError):
+                    found = map(writer_from_row, self.ask(self.ledger, self.paths.ledger, *WRITERS_QUERY))
+                    self._dead = {writer.id for writer in found if is_dead(writer)}
+        return call.writer_id not in self._dead
 
     @property
     def later(self) -> Later:

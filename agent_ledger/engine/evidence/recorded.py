@@ -12,7 +12,8 @@ from ..workplace import parted
 
 COLUMNS = (
     "id", "ts", "tool_name", "args_json", "args_cut", "args_redacted", "value_hashes", "session_id", "turn_id",
-    "tool_call_id", "task_id", "status", "effect", "settled_ts", "workplace", "repeat_of",
+    "tool_call_id", "task_id", "status", "effect", "settled_ts", "workplace", "repeat_of", "grace_s",
+    "writer_id",
 )  # fmt: skip
 
 
@@ -42,7 +43,10 @@ class Recorded:
     backend: str = ""
     """Where the host's commands run ("local", "docker", "ssh" …); empty where it was not recorded."""
     repeat_of: int | None = None
+    grace_s: float = 0.0
+    writer_id: int | None = None
     args_text: str = ""
+    """The stored arguments as they stand, cut or not."""
 
     @property
     def unsettled(self) -> bool:
@@ -95,6 +99,8 @@ def from_row(row: Sequence[Any]) -> Recorded:
         backend=backend,
         folder=folder,
         repeat_of=cells["repeat_of"] if isinstance(cells["repeat_of"], int) else None,
+        grace_s=float(cells["grace_s"]) if isinstance(cells["grace_s"], (int, float)) else 0.0,
+        writer_id=cells["writer_id"] if isinstance(cells["writer_id"], int) else None,
         args_text=text,
     )
 

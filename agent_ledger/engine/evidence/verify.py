@@ -36,6 +36,13 @@ def verifier_of(tool_name: str) -> Judge | None:
 
 def verify(call: Recorded, facts: Facts) -> Verdict:
     """Did this call land? Never raises, and changes nothing."""
+    found = _verified(call, facts)
+    if found.verdict == ABSENT and facts.may_still_run(call):
+        return unknown(facts.now, "It may still be at work: its grace has not run out.", *found.evidence)
+    return found
+
+
+def _verified(call: Recorded, facts: Facts) -> Verdict:
     why: list[str] = []
     told = _asked(transcript.judge, call, facts, why)
     if told is not None and told.verdict == ABSENT:
