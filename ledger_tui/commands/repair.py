@@ -53,21 +53,27 @@ def repair(
     if not place.state_exists():
         _tell_nothing(place, json)
         return 0
+    if apply_ and json and not yes:
+        raise refused("With --json nothing is asked, and nothing shown before it is done; add --yes.")
     checks = safety_checks(place.state, place.home, now=place.clock())
-    stopped_by = _allowed(checks, yes) if apply_ else None
-    unfinished = _finished(place, stopped_by) if apply_ else _unfinished(place)
+    unfinished, stopped_by = _unfinished(place), None
+    if apply_ and unfinished:
+        stopped_by = _allowed(checks, yes)
+        unfinished = _finished(place, stopped_by)
     findings, plan = _plan(place, only, choices, max_gap_seconds)
+    if apply_:
+        _refuse_choices(plan, choices)
     if not apply_ or not plan.adoptions:
-        _refuse_choices(plan, choices, apply_)
         if json:
             print_json(as_json(findings, plan, checks, unfinished))
         else:
             _say_plan(findings, plan, checks, unfinished, apply_)
         return 0
-    _refuse_choices(plan, choices, apply_)
+    _refuse_failed(checks)
     if not json:
         _say_plan(findings, plan, checks, unfinished, apply_)
-    chosen_by = _confirmed(plan, choices, because, yes)
+    stopped_by = stopped_by or _allowed(checks, yes)
+    chosen_by = _confirmed(plan, because, yes)
     try:
         done = apply(place.state, place.home, plan, clock=place.clock, stopped_by=stopped_by, chosen_by=chosen_by)
     except RefusedError as error:
@@ -135,11 +141,16 @@ def _finished(place: Place, stopped_by: str | None) -> list[str]:
         raise refused(str(error)) from error
 
 
-def _allowed(checks: Sequence[SafetyCheck], yes: bool) -> str | None:
-    """Who says that everything is stopped, where a check cannot see it. Raises CommandError (4)."""
+def _refuse_failed(checks: Sequence[SafetyCheck]) -> None:
+    """Raises CommandError (4) with the first check that failed."""
     failed = next((check for check in checks if check.state == FAIL), None)
     if failed is not None:
         raise refused(f"{failed.text.rstrip('.')} (check: {failed.name}); {failed.remedy}.")
+
+
+def _allowed(checks: Sequence[SafetyCheck], yes: bool) -> str | None:
+    """Who says that everything is stopped, where a check cannot see it. Raises CommandError (4)."""
+    _refuse_failed(checks)
     unseen = next((check for check in checks if check.state == UNKNOWN), None)
     if unseen is None:
         return None
@@ -151,16 +162,14 @@ def _allowed(checks: Sequence[SafetyCheck], yes: bool) -> str | None:
     return f"{_person()}, typed: {STOPPED}"
 
 
-def _refuse_choices(plan: Plan, choices: dict[str, str], apply_: bool) -> None:
+def _refuse_choices(plan: Plan, choices: dict[str, str]) -> None:
     """What a person chose is done or refused, never passed over."""
-    if not apply_:
-        return
     for one in plan.skipped:
         if one.orphan_id in choices:
             raise refused(f"{one.orphan_id} cannot go to {choices[one.orphan_id]}: {one.reason}; nothing was changed.")
 
 
-def _confirmed(plan: Plan, choices: dict[str, str], because: str | None, yes: bool) -> str | None:
+def _confirmed(plan: Plan, because: str | None, yes: bool) -> str | None:
     """Who chose, and why. Raises CommandError (4) where the person does not confirm."""
     chosen = [one for one in plan.adoptions if one.chosen]
     if not yes:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cells import IDENTITY, Cell, same
-from .owners import is_gateway
 from .reasons import COMPRESSION, RECOVERABLE, SUPERSEDED
 from .rows import Session, markers, number, text
 
@@ -178,8 +177,3 @@ def refusal(orphan: Session | None, donor: Session | None, owner: str | None) ->
     if owner is not None and (orphan.profile_name or owner) != (donor.profile_name or owner):
         return "the two rows belong to different profiles"
     return ""
-
-
-def of_a_platform(row: Session) -> bool:
-    """Is it a messaging platform's row? Others carry no key by nature."""
-    return is_gateway(row.source)
