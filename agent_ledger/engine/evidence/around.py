@@ -1,0 +1,158 @@
+"""The calls around one call: who else may have made what is there, and who may have taken away what is not."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ..queries import COLUMNS_QUERY
+from ..tools import only_looks
+from . import recorded
+from .facts import COARSE_S, CannotTellError, Facts
+from .recorded import Recorded
+
+SOON_S = 60.0
+"""An effect that shows up within so long of its call, and that nobody else explains, is taken for that call's."""
+
+UNSEEN_S = 120.0
+"""Longest time between a call and a later, known write of the same list for which nobody can have stepped in."""
+
+BEFORE = 300
+"""Calls before a call that are looked at too: one that hung may have landed after it."""
+
+MOST = 20_000
+
+HANDS = ("terminal", "execute_code", "process", "process_manage", "write_file", "patch")
+"""Tools by which an agent could have done by hand what another tool does."""
+
+_GAVE_UP = ("ERROR:timeout", "ERROR:cancelled")
+
+
+def issued(call: Recorded) -> float:
+    """When the call was issued. Raises CannotTellError where the row holds no time."""
+    if call.at is None:
+        raise CannotTellError("The time of this call is not recorded, so nothing can be matched to it.")
+    return call.at
+
+
+def may_be_of(call: Recorded, moment: float, grain: float = 0.0) -> bool:
+    """Is `moment` when this call would have taken effect? `grain`: to how many seconds that time was rounded down."""
+    if call.at is None or moment + grain < call.at - COARSE_S:
+        return False
+    return moment <= max(call.settled_at or call.at, call.at) + SOON_S
+
+
+def may_explain(other: Recorded, moment: float, grain: float = 0.0) -> bool:
+    """Could that other call have done something at `moment`? In doubt yes."""
+    if other.effect == "none":
+        return False
+    if other.at is not None and moment + grain < other.at - COARSE_S:
+        return False
+    if other.unsettled or other.status in _GAVE_UP or other.settled_at is None:
+        return True
+    return moment <= other.settled_at + 1.0 + grain
+
+
+def explained(others: Iterable[Recorded], moment: float, grain: float = 0.0) -> bool:
+    """Is there a confirmed call that did something at `moment`?"""
+    return any(other.confirmed and may_explain(other, moment, grain) for other in others)
+
+
+@dataclass(frozen=True, slots=True)
+class LastWrite:
+    """What the last write of a store says about one call. All of it worked out from times, none of it from content."""
+
+    before: bool
+    """The store was last written before the call: the call wrote nothing to it."""
+    ours: bool
+    """It was last written when this call would have done it, and no other recorded call can have done that."""
+    known: bool
+    """It was last written soon after the call, by a recorded call: nobody unknown can have come between."""
+
+
+def untouched() -> LastWrite:
+    """Of a store that was not written since the call."""
+    return LastWrite(True, False, False)
+
+
+def last_write(call: Recorded, moment: float, others: Sequence[Recorded], grain: float = 0.0) -> LastWrite:
+    """`moment`: when the store was last written; `others`: every other call that may have written it."""
+    at = issued(call)
+    before = moment + grain < at - COARSE_S
+    rivals = [other for other in others if may_explain(other, moment, grain)]
+    known = not before and moment - at <= UNSEEN_S and explained(others, moment, grain)
+    return LastWrite(before, may_be_of(call, moment, grain) and not rivals, known)
+
+
+def chosen(call: Recorded, facts: Facts, name: str, choices: Iterable[str]) -> str:
+    """Which of `choices` the argument was, also where the arguments were cut; empty for none of them."""
+    given = call.args.get(name)
+    if isinstance(given, str):
+        given = given.strip().lower()
+        return given if given in choices else ""
+    if name in call.value_hashes and facts.key is not None:
+        return next((choice for choice in choices if facts.is_value(call, name, choice)), "")
+    return ""
+
+
+def harmless(other: Recorded, looks: re.Pattern[str]) -> bool:
+    """Is this a command that only looks, by itself or by a pattern that the whole of it must match?"""
+    command = other.text("command")
+    if other.tool_name != "terminal" or command is None:
+        return False
+    return only_looks("terminal", other.args_text) or looks.fullmatch(command.strip()) is not None
+
+
+class Around:
+    """Other recorded calls of some tools, read once per window on a home."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[tuple[str, ...], str], tuple[int, list[Recorded]]] = {}
+
+    def others(self, facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "") -> list[Recorded]:
+        """Calls of `tools` but this one, oldest first; with `word` only those whose arguments may hold it.
+
+        Raises CannotTellError where the ledger cannot be asked or holds too many.
+        """
+        start = max(0, call.id - BEFORE)
+        known = self._read.get((tools, word))
+        if known is None or start < known[0]:
+            start_at = max(0, start - 10 * BEFORE)
+            known = self._read[(tools, word)] = (start_at, _ask(facts, tools, word, start_at))
+        found = known[1][bisect_right(known[1], start, key=lambda other: other.id) :]
+        return [other for other in found if other.id != call.id]
+
+
+def _ask(facts: Facts, tools: tuple[str, ...], word: str, after: int) -> list[Recorded]:
+    if facts.ledger is None:
+        raise CannotTellError("The ledger cannot be asked what else was done.")
+    path = facts.paths.ledger
+    columns = {str(row[0]) for row in facts.ask(facts.ledger, path, *COLUMNS_QUERY)}
+    where = f"WHERE id > ? AND tool_name IN ({', '.join('?' * len(tools))})"
+    params: list[object] = [after, *tools]
+    if word:
+        cut = " OR args_cut" if "args_cut" in columns else ""
+        where += f" AND (instr(lower(args_json), ?) > 0{cut})"
+        params.append(word.lower())
+    sql, bound = recorded.query(columns, f"{where} ORDER BY id", params)
+    try:
+        rows = facts.ask(facts.ledger, path, sql, bound, limit=MOST)
+    except CannotTellError as error:
+        if facts.time_is_up:
+            raise
+        raise CannotTellError("Too many calls were recorded since to tell what they did.") from error
+    return [recorded.from_row(row) for row in rows]
+
+
+_OF: WeakKeyDictionary[Facts, Around] = WeakKeyDictionary()
+
+
+def others(facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "") -> list[Recorded]:
+    """`Around.others` for this window on a home."""
+    around = _OF.get(facts)
+    if around is None:
+        around = _OF[facts] = Around()
+    return around.others(facts, call, tools, word)
