@@ -68,6 +68,8 @@ class Pane:
         """Token to the moment (monotonic seconds) at which it first came."""
         self.latest: dict[str, float] = {}
         """The same for the last time."""
+        self.wrote_at = 0.0
+        """When it last wrote anything."""
         self._rest = b""
 
     def read(self) -> None:
@@ -76,7 +78,7 @@ class Pane:
             data = os.read(self.master, 65536)
         except OSError:
             data = b""
-        at = time.monotonic()
+        self.wrote_at = at = time.monotonic()
         text = self._rest + data
         end = 0
         for found in TOKEN.finditer(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -13,8 +13,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Static
 
+from ledger_tui.routing.collecting import no_collections
 from ledger_tui.routing.ignored import IgnoredError
 from ledger_tui.routing.live import SurveyChange
+from ledger_tui.routing.survey import Survey
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.prompt_bar import PromptBar
@@ -25,9 +27,9 @@ from widgets.top_line import TopLine, Total
 from . import lineage_words as words
 from .commands import Command
 from .feeds import Desk
-from .lineage_model import EVERYTHING, LineageModel, prepare
-from .lineage_terms import ANOMALIES, TERMS, complete_lineage_terms, parse_lineage_filter
-from .lineage_tree import Key
+from .lineage_model import EVERYTHING, LineageModel, View, prepare
+from .lineage_terms import ANOMALIES, TERMS, LineageFilter, complete_lineage_terms, parse_lineage_filter
+from .lineage_tree import Facts, Key
 from .record_screen import RecordScreen
 from .repair_model import concerned
 from .repair_walk import RepairWalkScreen
@@ -131,7 +133,7 @@ class LineageScreen(RecordScreen):
         if survey is None:
             return
         facts = known.facts if known else None
-        view = await asyncio.to_thread(prepare, survey, self._wanted, dict(self.model.folds), facts)
+        view = await asyncio.to_thread(_prepared, survey, self._wanted, dict(self.model.folds), facts)
         self.model.take(view)
         if top:
             self._tree.reset()
@@ -230,13 +232,10 @@ class LineageScreen(RecordScreen):
         self.query_one(PromptBar).ask("filter", "Filter", self._line, hint, self._complete)
 
     def _complete(self, line: str) -> str | None:
-        survey = self.model.survey
-        if survey is None:
+        view = self.model.view
+        if view is None:
             return None
-        rows = survey.store.sessions.values()
-        profiles = {row.profile_name for row in rows if row.profile_name}
-        sources = {row.source for row in rows if row.source}
-        return complete_lineage_terms(line, kinds=survey.counts(), sources=sources, profiles=profiles)
+        return complete_lineage_terms(line, kinds=view.kinds, sources=view.sources, profiles=view.profiles)
 
     def action_marked(self, step: int) -> None:
         at = self.model.next_marked(self._tree.cursor, step)
@@ -298,13 +297,18 @@ class LineageScreen(RecordScreen):
         """What the palette offers here."""
         for only in ("anomalies", "orphans", "zombies"):
             yield Command(f"Show only: {only}", f"Filter by only:{only}", partial(self.filter_by, f"only:{only}"))
-        survey = self.model.survey
-        if survey is not None:
-            for kind, number in sorted(survey.counts().items()):
+        view = self.model.view
+        if view is not None:
+            for kind, number in view.kinds.items():
                 yield Command(f"Anomaly: {kind}", f"{number} of them", partial(self.filter_by, f"kind:{kind}"))
-            for source in sorted({row.source for row in survey.store.sessions.values()} - {""}):
+            for source in view.sources:
                 yield Command(f"Source: {source}", "Filter by it", partial(self.filter_by, f'"source:{source}"'))
         yield Command("Show every session", "Drop the filter", self.action_clear)
         yield Command("Filter…", "Type a filter", self.action_filter)
         yield Command("Fold or unfold everything", "Roots only, or all rows", self.action_fold_all)
         yield Command("Export the sessions in view…", "To a CSV or JSON file", self.action_export)
+
+
+def _prepared(survey: Survey, wanted: LineageFilter, folds: Mapping[str, bool], known: Facts | None) -> View:
+    with no_collections():
+        return prepare(survey, wanted, folds, known)

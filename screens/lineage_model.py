@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from agent_ledger.engine.severity import LOW, SEVERITIES
 from ledger_tui.routing.anomalies import Anomaly
 from ledger_tui.routing.cards import Card, card
-from ledger_tui.routing.orphans import Orphan
 from ledger_tui.routing.survey import Survey
 from ledger_tui.routing.zombies import Zombie
 from widgets.session_tree import TreeRow
@@ -35,8 +34,11 @@ class View:
     keys: list[Key]
     wanted: LineageFilter
     matches: int
-    orphans: Mapping[str, Orphan]
     zombies: Mapping[str, Zombie]
+    kinds: Mapping[str, int]
+    """Anomalies by kind."""
+    sources: Sequence[str]
+    profiles: Sequence[str]
 
 
 def prepare(survey: Survey, wanted: LineageFilter, folds: Mapping[str, bool], known: Facts | None = None) -> View:
@@ -51,10 +53,13 @@ def prepare(survey: Survey, wanted: LineageFilter, folds: Mapping[str, bool], kn
     )
     drawing = Drawing(facts, Wanted(matches, marked, folds))
     lines = drawing.all()
-    orphans = {one.orphan_id: one for one in survey.lost}
     zombies = {one.session_id: one for one in survey.zombies}
+    sources = sorted({row.source for row in sessions.values()} - {""})
+    profiles = sorted({row.profile_name for row in sessions.values() if row.profile_name})
+    kinds = dict(sorted(survey.counts().items()))
     count = len(sessions) if matches is None else len(matches)
-    return View(facts, drawing, lines, [line.key for line in lines], wanted, count, orphans, zombies)
+    keys = [line.key for line in lines]
+    return View(facts, drawing, lines, keys, wanted, count, zombies, kinds, sources, profiles)
 
 
 class LineageModel:

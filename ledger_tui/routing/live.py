@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_ledger.engine.inert import inert
 from ledger_tui.sources.guard import MISSING, SourceError
 
+from .collecting import no_collections
 from .details import Excerpt, first_and_last
 from .ignored import IgnoredFile
 from .read import Progress, ReadingStoppedError, Stopped, Tell, read_store
@@ -176,9 +177,10 @@ class LiveSurvey:
         self._progress = progress
 
     def _survey(self, tell: Tell, stopped: Stopped) -> Survey:
-        store = read_store(self.path, self.home, tell=tell, stopped=stopped)
-        tell(Progress(1, 1))  # All is read; what follows looks at memory only.
-        return survey(store, now=self._clock(), ignored=self.ignored.read())
+        with no_collections():
+            store = read_store(self.path, self.home, tell=tell, stopped=stopped)
+            tell(Progress(1, 1))  # All is read; what follows looks at memory only.
+            return survey(store, now=self._clock(), ignored=self.ignored.read())
 
 
 def _mark(path: Path) -> tuple[object, ...]:

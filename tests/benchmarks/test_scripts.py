@@ -18,6 +18,7 @@ def test_there_is_one_for_every_promise() -> None:
         "hook_overhead",
         "keys",
         "large_ledger",
+        "lineage",
         "live_latency",
         "locked",
         "policy_matching",
