@@ -9,7 +9,7 @@ from agent_ledger.engine.inert import clip
 from .anomaly import Anomaly, note
 from .owners import DEFAULT, is_gateway, key_profile
 from .read import Store
-from .rows import Session, usable
+from .rows import EARLIEST, LATEST, Session
 
 LEFT_OPEN_S = 3 * 86_400.0
 """Silence after which a row of a program that should have ended it is called left open."""
@@ -19,8 +19,6 @@ _ENDING = frozenset({"cron", "kanban", "cli", "acp", "subagent", "batch", "onesh
 
 _CHATLESS = frozenset({"webhook", "msgraph_webhook", "api_server", "relay"})
 """Platforms whose sessions need no chat to be found again."""
-
-_TIMES = ("started_at", "ended_at", "last_activity_at")
 
 
 def row_anomalies(store: Store, *, now: float) -> Iterator[tuple[str, Anomaly]]:
@@ -70,10 +68,15 @@ def _counts(row: Session) -> Anomaly | None:
 
 
 def _times(row: Session) -> Anomaly | None:
-    damaged = [name for name in _TIMES if getattr(row, name) is not None and usable(getattr(row, name)) is None]
+    start, end, marked = row.started_at, row.ended_at, row.last_activity_at
+    damaged = [
+        name
+        for name, moment in (("started_at", start), ("ended_at", end), ("last_activity_at", marked))
+        if moment is not None and not EARLIEST <= moment <= LATEST
+    ]
     if damaged:
         return note("bad-time", f"No usable time in {', '.join(damaged)} (hermes-agent #91536).")
-    if row.started_at is not None and row.ended_at is not None and row.ended_at < row.started_at:
+    if start is not None and end is not None and end < start:
         return note("bad-time", "It ended before it began.")
     return None
 

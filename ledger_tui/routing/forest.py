@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -105,8 +106,8 @@ def grow(sessions: Mapping[str, Session]) -> Forest:
     return Forest(tuple(roots), {key: tuple(below) for key, below in children.items()}, links, parents, dangling, cut)
 
 
-def _start(row: Session) -> tuple[bool, float, int]:
-    return row.started_at is not None, row.started_at or 0.0, row.row
+def _start(row: Session) -> float:
+    return row.started_at if row.started_at is not None else -math.inf
 
 
 def _cut_cycles(sessions: Mapping[str, Session], parents: dict[str, str]) -> frozenset[str]:

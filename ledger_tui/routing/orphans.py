@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
+from .collector import paused
 from .owners import is_gateway
 from .rows import Session
 
@@ -44,11 +45,13 @@ class Orphan:
     """Of a messaging platform; rows of other sources carry no key by nature."""
 
 
+@paused()
 def find_orphans(
     sessions: Mapping[str, Session], owner: str | None, *, max_gap_s: float = MAX_GAP_S
 ) -> tuple[Orphan, ...]:
     """Every orphan in order of its start. `owner` is the profile of the store; None fences nothing off."""
-    lost = sorted((row for row in sessions.values() if is_orphan(row)), key=_start_order)
+    # Reversed, because the host's index gives rows that began at the same moment newest first.
+    lost = sorted((row for row in reversed([*sessions.values()]) if is_orphan(row)), key=_start_order)
     adrift = [row for row in lost if not row.parent_session_id]
     donors = Donors(sessions.values(), owner, asked=adrift) if adrift else None
     found = []

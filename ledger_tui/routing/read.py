@@ -12,26 +12,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ledger_tui.sources.guard import connect, explain
 from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of_time
 
+from .collector import paused
 from .owners import store_owner
 from .resumed import Pause, find_resumed
 from .routes import legacy_routes
-from .rows import COLUMNS, EARLIEST, LATEST, Session, as_stored, number, session, text
+from .rows import COLUMNS, EARLIEST, LATEST, SILENT, Session, as_stored, number, session, text
 
 SLICE_S = 0.03
 """Aim for one statement outside WAL mode, where a running read keeps the holder from committing."""
 
-BREATH_S = 0.005
+BREATH_S = 0.002
 """Pause between two slices, in which a waiting holder gets its turn."""
 
 MOST_S = 0.08
 """A statement that takes longer than this there is stopped and asked again for less."""
 
-_FIRST, _LARGEST = 500, 20_000
+_FIRST, _LARGEST = 1_000, 50_000
 _LEASES = (("compression_locks", "session_id"), ("session_turn_leases", "conversation_id"))
 _BUSY_S = 5.0
 
@@ -120,17 +121,18 @@ def read_sessions(
     layout = read_layout(connection)
     if "id" not in layout.sessions:
         return Store(owner=owner, layout=layout)
-    with _undisturbed(connection, layout.wal) as moved:
+    with paused(), _undisturbed(connection, layout.wal) as moved:
         reader = _Reader(connection, layout, tell, stopped)
+        connection.text_factory = str  # Ten times as fast; `_page` falls back where a text is no UTF-8.
         spoken = reader.spoken()
         sessions = {}
         for values in reader.sessions():
-            row = session(values)
-            said = spoken.pop(row.id, None)
-            sessions[row.id] = row if said is None else row._replace(**said._asdict())
+            row = session(values, spoken.pop(values[1], SILENT))
+            sessions[row.id] = row
+        lenient(connection)
         routes, leases = reader.routes(), reader.leases()
         resumed = find_resumed(connection, sessions.values(), owner, wal=layout.wal)
-    lost = {key: said.messages for key, said in spoken.items()}
+    lost = {key: said[0] for key, said in spoken.items()}
     return Store(sessions, owner, layout, lost, routes, moved(), leases, resumed)
 
 
@@ -175,22 +177,6 @@ def _data_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-class Spoken(NamedTuple):
-    """What the messages of one session say: how many, when the newest was, how many are still shown."""
-
-    messages: int
-    spoken_at: float | None
-    live: int
-
-    def plus(self, moment: float | None, shown: int) -> Spoken:
-        newest = self.spoken_at
-        later = moment if newest is None or (moment is not None and moment > newest) else newest
-        return Spoken(self.messages + 1, later, self.live + shown)
-
-
-_SILENT = Spoken(0, None, 0)
-
-
 class _Reader:
     """Goes through the tables by key, in pages that take about one slice each."""
 
@@ -218,7 +204,7 @@ class _Reader:
         for page in self._pages(sql, -(2**63), lambda row: row[0]):
             yield from page
 
-    def spoken(self) -> dict[str, Spoken]:
+    def spoken(self) -> dict[Any, tuple[int, float | None, int | None]]:
         """What the messages say, by session id."""
         if not {"session_id", "timestamp"} <= self._layout.messages:
             return {}
@@ -231,13 +217,15 @@ class _Reader:
                 " GROUP BY session_id ORDER BY session_id LIMIT ?"
             )
             pages = self._pages(sql, b"", lambda row: as_stored(row[0]))
-            return {row[0]: Spoken(row[1], row[2], row[3]) for page in pages for row in page}
+            return {row[0]: row[1:] for page in pages for row in page}
         sql = f"SELECT rowid, session_id, {trusted}, {live} FROM messages WHERE rowid > ? ORDER BY rowid LIMIT ?"
-        found: dict[str, Spoken] = {}
+        found: dict[Any, tuple[int, float | None, int | None]] = {}
         for page in self._pages(sql, -(2**63), lambda row: row[0]):
             for _, key, moment, shown in page:
                 if isinstance(key, str):
-                    found[key] = found.get(key, _SILENT).plus(moment, shown)
+                    count, newest, shown_yet = found.get(key, (0, None, 0))
+                    later = moment if newest is None or (moment is not None and moment > newest) else newest
+                    found[key] = (count + 1, later, (shown_yet or 0) + shown)
         return found
 
     def _indexed(self) -> bool:
@@ -283,13 +271,22 @@ class _Reader:
             last = key(page[-1])
             if not self._layout.wal:
                 time.sleep(BREATH_S)
-            size = max(1, min(_LARGEST, int(size * min(2.0, SLICE_S / max(took, 1e-6)))))
+            size = max(1, min(_LARGEST, int(size * min(4.0, SLICE_S / max(took, 1e-6)))))
 
     def _page(self, sql: str, last: Any, size: int) -> tuple[list[Any], float]:
         """Rows, and the seconds in which others had to wait. Raises SliceTimeoutError, but waits for a single row.
 
         The first step of a statement is where it waits for the holder to finish: that is our time, not the holder's.
         """
+        try:
+            return self._rows(sql, last, size)
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+        lenient(self._connection)
+        return self._rows(sql, last, size)
+
+    def _rows(self, sql: str, last: Any, size: int) -> tuple[list[Any], float]:
         cursor = self._connection.execute(sql, (last, size))
         began = time.monotonic()
         if self._layout.wal or size == 1:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop, heappush
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from .orphans import is_orphan, same_profile
@@ -22,7 +23,7 @@ NEAR_S = 6 * 3_600.0
 
 _MOST_PER_ORPHAN = 30
 _MOST_PAIRS = 20_000
-_SLICE_S, _BREATH_S = 0.03, 0.005
+_SLICE_S, _BREATH_S = 0.03, 0.002
 
 _PAUSE = (
     "SELECT (SELECT max(timestamp) FROM messages WHERE session_id = CAST(?1 AS TEXT) AND timestamp < ?2),"
@@ -43,7 +44,7 @@ def find_resumed(
     """By orphan, by keyed row: the keyed row's pause around the orphan's last word. Raises sqlite3.Error."""
     found: dict[str, dict[str, Pause]] = defaultdict(dict)
     breathe = _Breath(wal)
-    for orphan, donor in _pairs(list(sessions), owner):
+    for orphan, donor in _pairs(sessions, owner):
         until = orphan.last_active
         quiet, spoke = connection.execute(_PAUSE, (as_stored(donor.id), until)).fetchone()
         if isinstance(quiet, float) and isinstance(spoke, float) and usable(quiet) and usable(spoke):
@@ -65,40 +66,35 @@ class _Breath:
             self._rested = time.monotonic()
 
 
-def _pairs(sessions: Sequence[Session], owner: str | None) -> Iterator[tuple[Session, Session]]:
-    """Orphans without a parent, each with the fitting keyed rows that were alive before and after it."""
-    lost = [row for row in sessions if _lost(row)]
-    if not lost:
-        return
-    keyed = [row for row in sessions if row.session_key and row.spoken_at is not None]
-    count = 0
-    for orphan, spanning in _spanning(lost, keyed):
-        fitting = [row for row in spanning if _fits(row, orphan, owner)]
-        for donor in sorted(fitting, key=_begun, reverse=True)[:_MOST_PER_ORPHAN]:
-            yield orphan, donor
-            count += 1
-            if count >= _MOST_PAIRS:
-                return
+def _pairs(sessions: Iterable[Session], owner: str | None) -> Iterator[tuple[Session, Session]]:
+    """Orphans without a parent, each with the fitting keyed rows that spoke before and after its last word."""
+    sessions = list(sessions)
+    lost: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    rows = [row for row in sessions if _lost(row)]
+    for place, row in enumerate(rows):
+        lost[row.source].append((row.last_active or 0.0, place))
+    for several in lost.values():
+        several.sort()
+    spanning: dict[int, list[Session]] = defaultdict(list)
+    for row in sessions:
+        if row.session_key and row.spoken_at is not None and row.source in lost:
+            last_words = lost[row.source]
+            first = bisect_right(last_words, (_begun(row), len(rows)))
+            for _, place in last_words[first : bisect_left(last_words, (row.spoken_at, -1))]:
+                if _fits(row, rows[place], owner):
+                    spanning[place].append(row)
+    pairs = (
+        (rows[place], donor)
+        for place, donors in spanning.items()
+        for donor in sorted(donors, key=_begun, reverse=True)[:_MOST_PER_ORPHAN]
+    )
+    return islice(pairs, _MOST_PAIRS)
 
 
 def _lost(row: Session) -> bool:
-    keyless = is_orphan(row) or is_orphan(row._replace(session_key=None if row.session_key == "" else row.session_key))
-    return keyless and not row.parent_session_id and is_gateway(row.source) and row.last_active is not None
-
-
-def _spanning(lost: list[Session], keyed: list[Session]) -> Iterator[tuple[Session, list[Session]]]:
-    """For each orphan the keyed rows that began before it, or not long after, and spoke after its last word."""
-    waiting = sorted(keyed, key=_begun)
-    alive: list[tuple[float, int, Session]] = []
-    place = 0
-    for orphan in sorted(lost, key=_begun):
-        start, until = _begun(orphan), orphan.last_active or 0.0
-        while place < len(waiting) and _begun(waiting[place]) <= start + NEAR_S:
-            heappush(alive, (waiting[place].spoken_at or 0.0, waiting[place].row, waiting[place]))
-            place += 1
-        while alive and alive[0][0] <= start:
-            heappop(alive)  # Later orphans begin later still.
-        yield orphan, [row for spoken, _, row in alive if spoken > until and _begun(row) < until]
+    if row.session_key or row.parent_session_id or not is_gateway(row.source) or row.last_active is None:
+        return False
+    return is_orphan(row if row.session_key is None else row._replace(session_key=None))
 
 
 def _begun(row: Session) -> float:
@@ -106,5 +102,7 @@ def _begun(row: Session) -> float:
 
 
 def _fits(donor: Session, orphan: Session, owner: str | None) -> bool:
+    if _begun(donor) > _begun(orphan) + NEAR_S:
+        return False
     users = not donor.user_id or not orphan.user_id or donor.user_id == orphan.user_id
     return users and donor.source == orphan.source and same_profile(donor, orphan, owner)

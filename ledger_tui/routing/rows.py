@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from sys import intern
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
 EARLIEST, LATEST = 0.0, 4_200_000_000.0
@@ -57,8 +59,10 @@ class Session(NamedTuple):
     @property
     def last_active(self) -> float | None:
         """The later of the host's mark and the newest message; the start where there is neither; None if all fail."""
-        known = [moment for moment in (usable(self.last_activity_at), self.spoken_at) if moment is not None]
-        return max(known) if known else usable(self.started_at)
+        marked, spoken = usable(self.last_activity_at), self.spoken_at
+        if marked is None:
+            return usable(self.started_at) if spoken is None else spoken
+        return marked if spoken is None or marked > spoken else spoken
 
     @property
     def open(self) -> bool:
@@ -75,21 +79,54 @@ def usable(moment: float | None) -> float | None:
     return moment if moment is not None and EARLIEST <= moment <= LATEST else None
 
 
-def session(values: Sequence[Any]) -> Session:
-    """A row in the order of `COLUMNS`."""
-    row, key, source, user, session_key, chat, kind, thread, parent, *rest = values
-    started, ended, reason, count, title, name, profile, active, handoff, archived, config = rest
+class Said(NamedTuple):
+    """What the messages of one session say, in the fields of `Session`."""
+
+    messages: int = 0
+    spoken_at: float | None = None
+    live: int | None = None
+
+
+SILENT = Said()
+
+
+def session(values: Sequence[Any], said: tuple[int, float | None, int | None] = SILENT) -> Session:
+    """A row in the order of `COLUMNS`, and what its messages say."""
+    if not _plain(tuple(map(type, values))):
+        values = _mended(values)
+    row, key, source, user, session_key, chat, kind, thread, parent, started, ended, reason, *rest = values
+    count, title, name, profile, active, handoff, archived, config = rest
+    # Text that many rows share is kept once: a large store would take twice the memory otherwise.
     return Session(
-        row, text(key) or "", _kept(source) or "", _kept(user), _kept(session_key), _kept(chat), _kept(kind),
-        _kept(thread), text(parent), number(started), number(ended), _kept(reason), _whole(count), text(title),
-        _kept(name), _kept(profile), number(active), _kept(handoff), bool(archived), *markers(config),
+        row, key, intern(source), user, session_key and intern(session_key), chat, kind and intern(kind), thread,
+        parent, started, ended, reason and intern(reason), count, title, name, profile, active, handoff,
+        bool(archived), *(_NONE if config is None else markers(config)), *said,
     )  # fmt: skip
 
 
-def _kept(value: object) -> str | None:
-    """Text that many rows share, kept once: a large store would not fit into memory otherwise."""
-    found = text(value)
-    return found if found is None else sys.intern(found)
+@cache
+def _plain(kinds: tuple[type, ...]) -> bool:
+    """Are cells of these types what the columns should hold? Then nothing is to be done about them."""
+    return all(kind in _EXPECTED.get(name, _TEXT) for name, kind in zip(COLUMNS, kinds, strict=True))
+
+
+_TEXT = (str, NoneType)
+_TIME = (float, int, NoneType)
+_EXPECTED: Mapping[str, tuple[type, ...]] = {
+    "rowid": (int,), "id": (str,), "source": (str,), "started_at": _TIME, "ended_at": _TIME, "last_activity_at": _TIME,
+    "message_count": (int, NoneType), "archived": (int, NoneType),
+}  # fmt: skip
+
+
+def _mended(values: Sequence[Any]) -> list[Any]:
+    """The cells as what they should be."""
+    row, key, source, user, session_key, chat, kind, thread, parent, started, ended, reason, *rest = values
+    count, title, name, profile, active, handoff, archived, config = rest
+    return [
+        row, text(key) or "", text(source) or "", text(user), text(session_key), text(chat), text(kind), text(thread),
+        text(parent), number(started), number(ended), text(reason), _whole(count), text(title), text(name),
+        text(profile), number(active), text(handoff), bool(archived), config,
+    ]  # fmt: skip
 
 
 def _whole(value: object) -> int | None:

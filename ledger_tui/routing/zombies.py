@@ -90,15 +90,17 @@ def _claims(
     for mine in ours.values():
         for donor_id in mine.donor_ids:
             claim(donor_id, mine.orphan_id, "proven" if mine.adoptable else "contested")
-    for one, donor_id in _by_the_host(store, orphans, max_gap_s):
+    for one, donor_id in _by_the_host(store, orphans, alive, max_gap_s):
         extra = ours.get(one.orphan_id)
         if extra is None or (donor_id not in extra.donor_ids and not extra.adoptable):
             claim(donor_id, one.orphan_id, "proven" if one.adoptable else "contested")
     return claims
 
 
-def _by_the_host(store: Store, orphans: Iterable[Orphan], max_gap_s: float) -> Iterator[tuple[Orphan, str]]:
-    """The host's records with every row that they may continue."""
+def _by_the_host(
+    store: Store, orphans: Iterable[Orphan], alive: frozenset[str], max_gap_s: float
+) -> Iterator[tuple[Orphan, str]]:
+    """The host's records with every row that they may continue; where there are several, with those in `alive`."""
     several = []
     for one in orphans:
         if one.donor_id is not None:
@@ -107,7 +109,7 @@ def _by_the_host(store: Store, orphans: Iterable[Orphan], max_gap_s: float) -> I
             several.append(one)
     if several:
         rows = [store.sessions[one.orphan_id] for one in several]
-        donors = Donors(store.sessions.values(), store.owner, asked=rows)
+        donors = Donors((store.sessions[key] for key in alive), store.owner, asked=rows)
         for one, row in zip(several, rows, strict=True):
             for donor in donors.near(row, max_gap_s, _RIVALS):
                 yield one, donor.id

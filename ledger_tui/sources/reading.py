@@ -93,7 +93,8 @@ def slice_of_time(connection: sqlite3.Connection, seconds: float) -> Iterator[No
     try:
         yield
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and time.monotonic() > end:
+        stopped = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+        if stopped and time.monotonic() > end:
             raise SliceTimeoutError from error
         raise
     finally:
