@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +26,9 @@ from ledger_tui.demo.scenarios import DEFAULT, SCENARIOS
 
 LABEL = "simulation"
 """Stands beside every screen's name."""
+
+SHOWN_S, WIDTH = 8.0, 48
+"""How long a word of the simulated host stays on the screen, and in lines of how many characters."""
 
 ENDS_S = 5.0
 """How long the simulated host may take to end before it is killed."""
@@ -63,7 +68,7 @@ def run(
             if headless:
                 host.wait()
             else:
-                _app(folder, duration)
+                _app(folder, duration, host)
     except BaseException:
         if home is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -131,14 +136,29 @@ def _failure(words: IO[str]) -> HostError:
     return HostError(f"The simulated host ended early ({inert(last.strip())}).")
 
 
-def _app(folder: Path, duration: float | None) -> None:
+def _app(folder: Path, duration: float | None, host: subprocess.Popen[str]) -> None:
     from ledger_tui.app import make_app, opened
 
     async def shown() -> None:
         app = make_app(Paths(folder), label=LABEL)
+        loop = asyncio.get_running_loop()
+
+        def show(line: str) -> None:
+            if app.is_running:
+                app.notify(textwrap.fill(line, WIDTH), title=LABEL, timeout=SHOWN_S, markup=False)
+
+        threading.Thread(target=_listen, args=(host, lambda line: loop.call_soon_threadsafe(show, line))).start()
         if duration is not None:
-            asyncio.get_running_loop().call_later(duration, app.exit)
+            loop.call_later(duration, app.exit)
         async with opened(app):
             await app.run_async()
 
     asyncio.run(shown())
+
+
+def _listen(host: subprocess.Popen[str], heard: Callable[[str], object]) -> None:
+    """What the simulated host says of itself, until it or the app is gone."""
+    assert host.stdout is not None
+    with contextlib.suppress(RuntimeError, ValueError):  # The app's loop is closed, or the pipe.
+        for line in host.stdout:
+            heard(inert(line.strip()))

@@ -29,7 +29,7 @@ them is the real one. Scenario {{scenario}}, seed {{seed}}.
 The next `ledger-tui demo --home` with this folder makes it anew. It can be deleted at any time.
 """
 
-_MADE = ("state.db", "state.db-wal", "state.db-shm", "cron", str(DATA_FOLDER))
+_MADE = ("state.db", "state.db-wal", "state.db-shm", "gateway.lock", "gateway.pid", "cron", str(DATA_FOLDER))
 """What a demonstration puts into its home, and takes away before it starts again. Nothing else is touched."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -14,9 +15,10 @@ from typing import Any
 from agent_ledger.engine.paths import Paths
 from ledger_tui.demo import policies
 from ledger_tui.demo.hooks import Hooks, Ids, result_text
-from ledger_tui.demo.store import SessionStore
+from ledger_tui.demo.store import SessionStore, identity_of
 from ledger_tui.demo.story import Call, Chat, Compaction, Ending, Scenario, Switch, Turn
 from ledger_tui.demo.turn_start import TurnStart, block_message
+from ledger_tui.routing.hardened import Message, Routed
 
 THINKS_S = 1.5
 """From a message, or a tool's result, to what the agent does next."""
@@ -33,10 +35,9 @@ class _Session:
     """What the host knows of a conversation while it runs."""
 
     id: str
+    chat: Chat
     ids: random.Random
-    history: list[dict[str, Any]] = field(default_factory=list)
-    small_talk: int = 0
-    renewed: int = 0
+    history: list[Message] = field(default_factory=list)
     titled: bool = False
 
 
@@ -73,26 +74,26 @@ class Host:
         *,
         home: Path,
         seed: int,
-        clock: Callable[[], float],
         kill: Callable[[str, dict[str, Any], Ids], None],
     ) -> None:
-        """`clock` gives seconds since 1970; `kill` makes a call in another process and kills that process."""
+        """`kill` makes a call in another process and kills that process."""
         self.hooks = hooks
         self.speed = 1.0
-        self._store, self._clock, self._kill = store, clock, kill
+        self._store, self._routes, self._kill = store, store.routes(), kill
         self._chats = {chat.name: chat for chat in scenario.chats}
         self._paths = Paths(home)
         self._jobs = home / "cron" / "jobs.json"
         self._start = TurnStart([lambda **payload: self.hooks.pre_llm_call(**payload)])
-        self._seed = seed
         self._sessions: dict[str, _Session] = {}
+        self._numbers = {name: random.Random(f"{seed} {name}") for name in self._chats}
+        self._small_talks, self._parts = Counter[str](), Counter[str]()
         self._beats: list[tuple[float, int, Beat]] = []
         self._order, self._number = count(), count(1)
         for switch in scenario.switches:
-            self._plan(switch.at, self._switch(switch))
+            self.plan(switch.at, self._switch(switch))
         for chat in scenario.chats:
             for turn in chat.turns:
-                self._plan(turn.at, self._turn(chat, turn, last=turn is chat.turns[-1]))
+                self.plan(turn.at, self._turn(chat, turn, last=turn is chat.turns[-1]))
         self._talkative = [chat for chat in scenario.chats if chat.name in scenario.talkative]
 
     # -- the driver's side -----------------------------------------------------------------------------------------
@@ -113,36 +114,76 @@ class Host:
         """
         self.hooks, self.speed = hooks, speed
         for chat in self._talkative:
-            self._plan(self._random(chat).uniform(1.0, PAUSE_S[1]) / speed, self._small_talk(chat))
+            self.plan(self._numbers[chat.name].uniform(1.0, PAUSE_S[1]) / speed, self._small_talk(chat))
 
-    def _plan(self, at: float, beat: Beat) -> None:
+    def plan(self, at: float, beat: Beat) -> None:
+        """Let something happen later, `at` seconds from the opening."""
         heapq.heappush(self._beats, (at, next(self._order), beat))
 
     def _switch(self, switch: Switch) -> Beat:
         return lambda _: policies.set_mode(self._paths, switch)
 
+    # -- the gateway -----------------------------------------------------------------------------------------------
+
+    def crash(self) -> None:
+        """Everything that was only in memory is gone, and with it what was under way."""
+        self._beats.clear()
+        self._sessions.clear()
+        self._store.close()
+
+    def start(self, store: SessionStore) -> None:
+        """A gateway starts on what the last one left in the store."""
+        self._store, self._routes = store, store.routes()
+
+    def reset(self, name: str) -> None:
+        """A chat begins anew."""
+        chat = self._chats[name]
+        self._routes.reset(identity_of(chat), lambda: self._new_id(chat))
+
+    def recall(self, name: str) -> tuple[str, list[Message]]:
+        """Session and transcript of a chat, as the gateway itself answers; nothing of that is stored."""
+        session = self._session(self._chats[name])
+        return session.id, session.history
+
+    def play(self, name: str, turn: Turn, at: float) -> None:
+        """Somebody says something in a chat now."""
+        self._play(self._chats[name], turn, at)
+
+    def talk(self, name: str, at: float) -> None:
+        """The small talk of a chat begins, and goes on."""
+        self.plan(at, self._small_talk(self._chats[name]))
+
     # -- sessions --------------------------------------------------------------------------------------------------
 
-    def _random(self, chat: Chat) -> random.Random:
-        """Numbers that depend on the seed and the chat only, not on what happens in other chats meanwhile."""
-        known = self._sessions.get(chat.name)
-        return known.ids if known else random.Random(f"{self._seed} {chat.name}")
+    def _new_id(self, chat: Chat) -> str:
+        """Depends on the seed and the chat only, not on what happens in other chats meanwhile."""
+        return f"sim_{chat.name}_{_hex(self._numbers[chat.name], 8)}"
 
     def _session(self, chat: Chat) -> _Session:
+        """The session of a chat's next message."""
         known = self._sessions.get(chat.name)
-        if known is not None:
+        routed = self._routed(chat, known)
+        if known is not None and known.id == routed.session_id:
             return known
-        numbers = self._random(chat)
-        session = _Session(f"sim_{chat.name}_{_hex(numbers, 8)}", numbers)
-        parent = self._sessions[chat.child_of].id if chat.child_of else None
+        history = self._store.transcript(routed.session_id)
+        session = _Session(routed.session_id, chat, self._numbers[chat.name], history, titled=bool(history))
         self._sessions[chat.name] = session
-        self._store.add_session(session.id, chat, at=self._clock(), parent=parent, title=None)
-        self.hooks.session_start(session.id, chat.source)
+        if not history:
+            self.hooks.session_start(session.id, chat.source)
         return session
+
+    def _routed(self, chat: Chat, known: _Session | None) -> Routed:
+        if chat.session_key is not None:
+            return self._routes.session_for(identity_of(chat), lambda: self._new_id(chat))
+        if known is not None:
+            return Routed(known.id)
+        session_id = self._new_id(chat)
+        self._store.add_session(session_id, chat, parent=self._sessions[chat.child_of].id if chat.child_of else None)
+        return Routed(session_id, new=True)
 
     def _say(self, session: _Session, message: dict[str, Any]) -> None:
         session.history.append(message)
-        self._store.add_message(session.id, message, at=self._clock())
+        self._store.add_message(session.id, session.chat, message)
 
     def _model_says(self, session: _Session, message: dict[str, Any]) -> None:
         self._store.count_request(session.id)
@@ -153,10 +194,10 @@ class Host:
     def _small_talk(self, chat: Chat) -> Beat:
         def beat(at: float) -> None:
             session = self._session(chat)
-            turn = _numbered(chat.small_talk[session.small_talk % len(chat.small_talk)], next(self._number))
-            session.small_talk += 1
+            turn = _numbered(chat.small_talk[self._small_talks[chat.name] % len(chat.small_talk)], next(self._number))
+            self._small_talks[chat.name] += 1
             ends = self._play(chat, turn, at)
-            self._plan(ends + session.ids.uniform(*PAUSE_S) / self.speed, self._small_talk(chat))
+            self.plan(ends + session.ids.uniform(*PAUSE_S) / self.speed, self._small_talk(chat))
 
         return beat
 
@@ -164,7 +205,7 @@ class Host:
         def beat(at: float) -> None:
             ends = self._play(chat, turn, at)
             if last and chat.ends:
-                self._plan(ends, lambda _: self._end(chat))
+                self.plan(ends, lambda _: self._end(chat))
 
         return beat
 
@@ -184,7 +225,7 @@ class Host:
             self._say(session, message)
         if opened.block is not None:
             return at  # No title, no compaction, no request.
-        self._title(session, chat)
+        self._title(session)
         answer = _Answer(turn.reply)
         for call in turn.calls:
             at += THINKS_S / self.speed
@@ -193,28 +234,34 @@ class Host:
             at += call.takes / self.speed if call.ending else 0.0
         at += THINKS_S / self.speed
         if turn.compaction:
-            self._plan(at, self._compact(chat, turn.compaction))
-        self._plan(at, lambda _: self._model_says(session, {"content": answer.text}))
+            self.plan(at, self._compact(chat, turn.compaction))
+        self.plan(at, lambda _: self._model_says(session, {"content": answer.text}))
         return at
 
-    def _title(self, session: _Session, chat: Chat) -> None:
+    def _title(self, session: _Session) -> None:
         """A title is made in the first turn that reaches a model, and asked of one."""
-        if not session.titled and chat.title:
+        if not session.titled and session.chat.title:
             session.titled = True
             self._store.count_request(session.id)
-            self._store.title_session(session.id, chat.title)
+            self._store.title_session(session.id, self._next_title(session.chat))
+
+    def _next_title(self, chat: Chat) -> str | None:
+        """No two sessions may have the same: the second one of a chat is numbered."""
+        self._parts[chat.name] += 1
+        number = self._parts[chat.name]
+        return f"{chat.title} #{number}" if chat.title and number > 1 else chat.title
 
     def _end(self, chat: Chat) -> None:
-        self._store.end_session(self._sessions[chat.name].id, chat.ends or "", at=self._clock())
+        self._store.end_session(self._sessions[chat.name].id, chat.ends or "")
 
     # -- a call ----------------------------------------------------------------------------------------------------
 
     def _announce(self, session: _Session, run: _Running, at: float) -> None:
         call, args, ids = run.call, run.args, run.ids
         asked = {"id": ids["tool_call_id"], "name": call.tool, "arguments": json.dumps(args, ensure_ascii=False)}
-        self._plan(at, lambda _: self._model_says(session, {"content": "", "tool_calls": [asked]}))
+        self.plan(at, lambda _: self._model_says(session, {"content": "", "tool_calls": [asked]}))
         if call.killed:
-            self._plan(at, lambda _: self._kill(call.tool, args, ids))
+            self.plan(at, lambda _: self._kill(call.tool, args, ids))
             return
         for _ in range(call.announced):
             self._unless_refused(run, at, self._issue(session, run))
@@ -230,7 +277,7 @@ class Host:
             self._unless_refused(run, at + call.later.after, self._report(None, run, call.later))
 
     def _unless_refused(self, run: _Running, at: float, beat: Beat) -> None:
-        self._plan(at, lambda moment: None if run.refused else beat(moment))
+        self.plan(at, lambda moment: None if run.refused else beat(moment))
 
     def _issue(self, session: _Session, run: _Running) -> Beat:
         """The call is announced. One that the plugin blocks does not run, and is reported as blocked at once."""
@@ -271,7 +318,7 @@ class Host:
         def issue(_: float) -> None:
             run.refused = script.refused or block_message(self.hooks.issue(call.tool, run.args, ids)) is not None
 
-        self._plan(at, issue)
+        self.plan(at, issue)
         if call.ending:
             text = result_text(call.result)
             self._unless_refused(run, at + takes, lambda _: self.hooks.returned(call.tool, run.args, text, ids))
@@ -291,21 +338,23 @@ class Host:
         def beat(_: float) -> None:
             session = self._sessions[chat.name]
             self._store.count_request(session.id)  # For the summary.
-            self._store.fold(session.id)
-            if compaction.rotates:
-                self._rotate(chat, session)
             text = f"[CONTEXT COMPACTION — REFERENCE ONLY] {compaction.summary}"
+            summary = {"role": "user", "content": text, "_compressed_summary": True}
             session.history.clear()
-            self._say(session, {"role": "user", "content": text, "_compressed_summary": True})
+            if compaction.rotates:
+                self._rotate(session, summary)
+            else:
+                self._store.fold(session.id)
+                self._say(session, summary)
 
         return beat
 
-    def _rotate(self, chat: Chat, session: _Session) -> None:
-        before, session.renewed = session.id, session.renewed + 1
-        session.id = f"sim_{chat.name}_{_hex(session.ids, 8)}"
-        title = f"{chat.title} #{session.renewed + 1}" if chat.title else None
-        self._store.end_session(before, "compression", at=self._clock())
-        self._store.add_session(session.id, chat, at=self._clock(), parent=before, title=title)
+    def _rotate(self, session: _Session, summary: Message) -> None:
+        """The conversation goes on under a new id, and its summary is the first message there."""
+        before, session.id = session.id, self._new_id(session.chat)
+        session.history.append(summary)
+        self._store.compress(before, session.id, session.chat, summary, self._next_title(session.chat))
+        self._routes.advance(identity_of(session.chat), session.id)
 
 
 def _tool_message(run: _Running, text: str) -> dict[str, Any]:

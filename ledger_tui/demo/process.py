@@ -22,8 +22,10 @@ from agent_ledger.engine.paths import Paths
 from ledger_tui.demo import policies, release
 from ledger_tui.demo.hooks import Door, Ids, Past, PastClock
 from ledger_tui.demo.host import Host
+from ledger_tui.demo.incident import hurried
+from ledger_tui.demo.incident_gateway import Gateway
 from ledger_tui.demo.scenarios import SCENARIOS
-from ledger_tui.demo.store import SessionStore
+from ledger_tui.demo.story import Scenario
 
 READY = "ready"
 
@@ -71,44 +73,60 @@ def run(plan: Plan, stop: threading.Event) -> None:
     """Play the plan in its home, which has no `state.db` yet."""
     home = Path(plan.home)
     policies.put(Paths(home))
-    clock = PastClock(plan.opened_at)
+    scenario = SCENARIOS[plan.scenario]
+    if plan.live_s is None:
+        scenario = hurried(scenario, plan.speed)
+    told = told_at_once(plan, scenario)
+    opened_at = plan.opened_at - told
+    clock = PastClock(opened_at)
     past = Past(home, clock)
     moment = [clock.wall]
-    store = SessionStore(home / "state.db")
+    gateway = Gateway(scenario, home, lambda: moment[0]())
     host = Host(
-        SCENARIOS[plan.scenario],
-        store,
+        scenario,
+        gateway.store,
         past,
         home=home,
         seed=plan.seed,
-        clock=lambda: moment[0](),
         kill=lambda tool, args, ids: lost_writer(home, clock.wall(), tool, args, ids),
     )
+    gateway.play(host)
     try:
-        history(host, clock, plan.opened_at)
+        history(host, clock, opened_at, told)
         past.close()
-        sys.stdout.write(f"{READY}\n")
-        sys.stdout.flush()
+        say(READY)
         if plan.live_s is None or plan.live_s > 0:
             moment[0] = time.time
+            gateway.tell = say
             host.go_on(Door(), plan.speed)
-            live(host, plan, stop)
+            live(host, plan, opened_at, stop)
             host.hooks.close()
     finally:
-        store.close()
+        gateway.stop()
 
 
-def history(host: Host, clock: PastClock, opened_at: float) -> None:
-    """Everything that is due before the opening, each at its own moment."""
-    while (at := host.next_at()) is not None and at <= 0:
+def told_at_once(plan: Plan, scenario: Scenario) -> float:
+    """How many seconds after its opening a story is history already: an outage, where nobody watches it happen."""
+    return scenario.outage.stops + 1.0 if scenario.outage and plan.live_s is not None else 0.0
+
+
+def say(line: str) -> None:
+    """A word to whoever started this process."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def history(host: Host, clock: PastClock, opened_at: float, until: float) -> None:
+    """Everything that is due until then, each at its own moment."""
+    while (at := host.next_at()) is not None and at <= until:
         clock.move_to(opened_at + at)
         host.step()
 
 
-def live(host: Host, plan: Plan, stop: threading.Event) -> None:
+def live(host: Host, plan: Plan, opened_at: float, stop: threading.Event) -> None:
     """Everything after it, as time passes."""
     started = time.monotonic()
-    opened = started - max(0.0, time.time() - plan.opened_at)
+    opened = started - max(0.0, time.time() - opened_at)
     end = float("inf") if plan.live_s is None else started + plan.live_s
     while True:
         at = host.next_at()

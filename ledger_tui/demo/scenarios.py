@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ledger_tui.demo.desk import DESK, DESK_LIVE, SWITCHES
 from ledger_tui.demo.everyday import EVERYDAY, HOUR
+from ledger_tui.demo.incident import incidents
 from ledger_tui.demo.making import cron, lost
 from ledger_tui.demo.operations import OPERATIONS
 from ledger_tui.demo.story import Call, Chat, Compaction, Scenario, Turn
@@ -82,6 +83,7 @@ SCENARIOS = {
             frozenset(),
             SWITCHES,
         ),
+        *incidents((*_PAST, DESK, _reminders(-110.0))),
     )
 }
 

@@ -103,6 +103,25 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
+class Outage:
+    """How the simulated gateway loses a chat. Moments in seconds from the opening."""
+
+    chat: str
+    resets: float
+    """The chat begins anew while somebody else holds the session store, so that nothing of it is written."""
+    crashes: float
+    restarts: float
+    asks: float
+    """The person has the gateway recall what was said last. It answers by itself; nothing is stored of that."""
+    stops: float
+    """Somebody stops the gateway, so that the chat can be repaired."""
+    after: Turn
+    """What is said first when it runs again."""
+    speaks: Turn | None = None
+    """What the person says after the recall, into the wrong session."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """What a demonstration plays."""
 
@@ -113,3 +132,5 @@ class Scenario:
     """Chats whose small talk goes on."""
     switches: tuple[Switch, ...] = ()
     """Before the first one both policies are in dry run."""
+    outage: Outage | None = None
+    """The gateway has the faults of hermes-agent #82616 until this is over."""

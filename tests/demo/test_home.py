@@ -69,7 +69,7 @@ def test_the_home_is_private_and_says_what_it_is(home: Path) -> None:
 
 
 def test_an_unknown_scenario_is_told_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(AskedError, match="everyday, lost-cron"):
+    with pytest.raises(AskedError, match="everyday, incident, incident-spoken, lost-cron"):
         make(tmp_path / "home", scenario="nonesuch")
     assert not (tmp_path / "home").exists()
 

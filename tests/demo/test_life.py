@@ -72,8 +72,8 @@ def never(tool: str, args: dict[str, Any], ids: Ids) -> None:
 
 def host_of(home: Path, chat: Chat, hooks: Any, *, talks: bool = False) -> Host:
     scenario = Scenario("test", "", (chat,), frozenset({chat.name} if talks else ()))
-    store = SessionStore(home / "state.db")
-    return Host(scenario, store, hooks, home=home, seed=1, clock=lambda: OPENED_AT, kill=never)
+    store = SessionStore(home / "state.db", lambda: OPENED_AT)
+    return Host(scenario, store, hooks, home=home, seed=1, kill=never)
 
 
 def moments(tmp_path: Path, *calls: Call) -> list[tuple[str, ...]]:
@@ -184,6 +184,17 @@ def test_a_host_that_fails_is_told_in_one_sentence(tmp_path: Path, monkeypatch: 
     with pytest.raises(HostError) as caught:
         command.run(scenario=None, home=tmp_path / "home", seed=1, speed=1.0, headless=True, duration=None)
     assert str(caught.value) == "The simulated host ended early (ValueError: no luck)."
+
+
+def test_what_the_host_says_of_itself_is_heard_line_by_line_and_harmless() -> None:
+    words = "The gateway runs again.\n\N{ESCAPE}[2J[b]gone\n"
+    host = subprocess.Popen(
+        [sys.executable, "-c", f"print({words!r}, end='')"], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    heard: list[str] = []
+    with host:
+        command._listen(host, heard.append)
+    assert heard == ["The gateway runs again.", r"\u001b[2J[b]gone"]
 
 
 class Terminal:

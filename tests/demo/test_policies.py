@@ -110,11 +110,11 @@ class Played:
     def play(self, *turns: Turn, switches: tuple[Switch, ...] = (), hooks: Hooks | None = None) -> None:
         clock = PastClock(OPENED_AT)
         past = hooks or Past(self.home, clock)
-        store = SessionStore(self.paths.state)
+        store = SessionStore(self.paths.state, clock.wall)
         chat = Chat("one", "telegram", "One chat", turns)
         host = Host(
             Scenario("test", "", (chat,), frozenset(), switches),
-            store, past, home=self.home, seed=1, clock=clock.wall, kill=never,
+            store, past, home=self.home, seed=1, kill=never,
         )  # fmt: skip
         while (at := host.next_at()) is not None:
             clock.move_to(OPENED_AT + at)
