@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from .syntax import parse_text
-from .tree import Part, Pipeline, Word, unescape
+from .tree import Part, Pipeline, UnreadableError, Word, unescape
 
 UNKNOWN = "$(…)"
 """Stands for what only running the command could tell."""
@@ -16,7 +16,7 @@ MOST_WORDS = 64
 """Words that one word may become (`{a,b}{c,d}…`)."""
 
 MOST_NESTED = 12
-"""Variables inside a variable's default that are read."""
+"""Variables inside a variable's default, and computations inside one, that are read."""
 
 LONGEST_BRACES = 300
 """Characters of a word whose braces are expanded; a longer one stays as it is."""
@@ -136,6 +136,8 @@ def value_of(part: Part, variables: Variables, substitute: Substitute) -> str:
     if part.kind in ("command", "process"):
         return substitute(part.body or [], part.text if part.kind == "process" else "")[:LONGEST]
     if part.kind == "arithmetic":
+        if part.text.count("$((") > MOST_NESTED:
+            raise UnreadableError("arithmetic nested too deeply")
         if "$(" in part.text or "`" in part.text:  # Its number does not matter; what runs to compute it does.
             text_of(parse_text(part.text), variables, substitute)
         return "1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .names import names
 
@@ -137,6 +138,7 @@ def _again(name: str) -> bool:
     return name in _MADE_AGAIN or _MADE_AGAIN_NAME.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=256)
 def weight_of_loss(path: str) -> str:
     """How bad is it to lose this tree: "", "LOW", "MEDIUM", "HIGH" or "CRITICAL"; `path` in normal form."""
     if is_temporary(path) or is_made_again(path):

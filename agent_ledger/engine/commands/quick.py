@@ -10,8 +10,11 @@ from functools import lru_cache
 
 from .names import names
 
+LONGEST = 8_192
+"""Characters of a text that is read here."""
+
 MOST = 200
-"""Tokens of a text that is read here."""
+"""Words of one command that is read here."""
 
 _DOUBLE = r'"(?:[^"\\$`]|\\[^\n]|\$(?=["\s|)])|\$(?!IFS)[A-Za-z_]\w*+)*+"'
 _CHAR = r"[\w@%+:,./=~^*?\[\]!-]"
@@ -53,14 +56,14 @@ def read(text: str, *, variables: bool = False) -> list[Pipe] | None:
 
 @lru_cache(maxsize=64)
 def _read(text: str) -> list[Pipe] | None:
-    if not text.isascii():
+    if len(text) > LONGEST or not text.isascii():
         return None
     if "\\\n" in text:
         text = text.replace(" \\\n", "  ")
         if "\\\n" in text or '"' in text or "'" in text:
             return None
     tokens = _TOKEN.findall(text)
-    if len(tokens) > MOST or not _UNREAD.isdisjoint(tokens):
+    if not _UNREAD.isdisjoint(tokens):
         return None
     return _pipes(tokens, "'" not in text and '"' not in text and ">" not in text and "\\" not in text)
 
@@ -75,7 +78,7 @@ def _pipes(tokens: list[str], bare: bool) -> list[Pipe] | None:
     for token in tokens:
         if token in _ENDS:
             if words:
-                if "=" in words[0] or words[0] in _SET_ASIDE:
+                if "=" in words[0] or words[0] in _SET_ASIDE or len(words) > MOST:
                     return None
                 commands.append((words, redirected))
                 words, redirected = [], ()

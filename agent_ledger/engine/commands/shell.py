@@ -16,7 +16,7 @@ from .syntax import parse, parse_text
 from .tree import DEEPEST, Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
 MOST_STEPS = 800
-"""Commands and substitutions that are looked at in one call; what comes after them counts as unreadable."""
+"""Commands, substitutions and words out of braces that are looked at in one call; what follows is unreadable."""
 
 MOST_TEXT = 150_000
 """Characters of expanded words in one call; a variable that doubles itself would soon have more."""
@@ -36,8 +36,7 @@ class Shell:
     def __init__(
         self, judge: Callable[[Run], Iterable[Found]], judge_code: Callable[[str, str], Iterable[Found]]
     ) -> None:
-        self._judge = judge
-        self._judge_code = judge_code
+        self._judge, self._judge_code = judge, judge_code
         self.variables: dict[str, str] = {"IFS": " \t\n"}
         self.functions: dict[str, list[Pipeline]] = {}
         self.aliases: dict[str, str] = {}
@@ -57,16 +56,17 @@ class Shell:
 
     def note(self, kind: str, severity: str, what: str, target: str, shown: str) -> None:
         """Keep one act; the same act is kept once."""
-        target = inert(clip(target, 200))
-        text = inert(clip(f"{what}: {shown}" if shown else what, 400))
-        self.acts.setdefault((kind, severity, target), Act(kind, severity, text, target))
+        key = kind, severity, inert(clip(target, 200))
+        if key not in self.acts:
+            self.acts[key] = Act(kind, severity, inert(clip(f"{what}: {shown}" if shown else what, 400)), key[2])
 
     def step(self, words: int = 0) -> None:
         self._steps += 1 + words // 40
         if self._steps > MOST_STEPS:
             raise UnreadableError("more commands than are looked at")
 
-    def weigh(self, characters: int) -> None:
+    def weigh(self, characters: int, more_words: int = 0) -> None:
+        self._steps += more_words
         self._volume += characters
         if self._volume > MOST_TEXT:
             raise UnreadableError("more text than is looked at")
@@ -76,8 +76,8 @@ class Shell:
     def script(self, text: str, stdin: Stream = NOTHING) -> Stream:
         """Follow a text that a shell would run."""
         self._depth += 1
-        if self._depth > 2:  # A text in a text in a text is read again and again.
-            self.weigh(10 * len(text))
+        if self._depth > 1:  # A text in a text in a text is read again and again.
+            self.weigh((1 if self._depth == 2 else 10) * len(text))
         try:
             pipes = quick.read(text) if self._depth < DEEPEST else None
             return self.walk(parse(text, self._depth), stdin) if pipes is None else self.follow(pipes, stdin)
@@ -86,7 +86,7 @@ class Shell:
 
     def follow(self, pipes: list[quick.Pipe], stdin: Stream) -> Stream:
         """The same as `walk` for what was read without the parser."""
-        printed: list[Stream] = []
+        printed = []
         for commands, background in pipes:
             flow = stdin
             for place, (words, redirected) in enumerate(commands):
@@ -140,7 +140,7 @@ class Shell:
     def loop(self, node: Compound, stdin: Stream) -> Stream:
         rounds = max(1, MOST_ROUNDS // 3**self._loops)  # Loops in loops multiply.
         values = expand.fields(node.words, self.variables, self.substitute)[:rounds] if node.words else []
-        printed = []
+        printed: list[Stream] = []
         self._loops += 1
         for value in values or [f"${node.name}" if node.words or not node.name else "$@"]:
             if node.name:
@@ -158,7 +158,7 @@ class Shell:
             self.weigh(len(value))
             self.variables[name] = value[:LONGEST_VALUE]
         words = expand.fields(node.words, self.variables, self.substitute)
-        self.weigh(sum(map(len, words)))
+        self.weigh(sum(map(len, words)), max(0, len(words) - len(node.words)))
         stdin, outputs_to = self.redirect(node.redirections, stdin)
         if words:
             printed = self.run(words, stdin, outputs_to, chained=chained)
@@ -218,8 +218,6 @@ class Shell:
                 self.files[path] = printed
         return SILENT if written else printed
 
-    # -- one command -----------------------------------------------------------------------------------------------
-
     def run(
         self, words: list[str], stdin: Stream, redirected: list[tuple[str, str]], *, chained: bool = False
     ) -> Stream:
@@ -253,8 +251,10 @@ class Shell:
     def judged(self, run: Run, words: list[str]) -> None:
         if len(self.commands) < MOST_SHOWN:
             self.commands.append(words)
-        for kind, severity, what, target in self._judge(run):
-            self.note(kind, severity, what, target, shown(words))
+        if found := list(self._judge(run)):
+            text = shown(words)
+            for one in found:
+                self.note(*one, text)
 
     def plain(
         self, name: str, arguments: list[str], stdin: Stream, redirected: list[tuple[str, str]], words: list[str],

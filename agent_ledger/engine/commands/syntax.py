@@ -6,6 +6,7 @@ Grammar: POSIX.1-2024 "Shell Command Language" with what bash adds to it (here-s
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .tree import DEEPEST, Command, Compound, Part, Pipeline, Redirection, Simple, UnreadableError, Word
 from .words import NAME, WordReader
@@ -34,6 +35,7 @@ def parse(text: str, depth: int = 0) -> list[Pipeline]:
     return found
 
 
+@lru_cache(maxsize=32)
 def parse_text(text: str, depth: int = 0) -> Word:
     """`text` as it stands between double quotes, or in a here-document: variables and substitutions live in it."""
     return _Reader(text, depth).quoted("")

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from .tree import Part, Pipeline, Word, unescape
 
 _PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`]+")
+_PARENTHESIS = re.compile(r"[()]")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
 NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!0-9-]")
 _BRACED = re.compile(r"([#!]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(\[[^\]]*\])?(.*)", re.DOTALL)
@@ -139,12 +140,11 @@ class WordReader(ABC):
     def _closing(self, at: int) -> int:
         """Behind the parenthesis that closes the one at `at`; the end of the text where none does."""
         level = 0
-        while at < len(self.text):
-            level += {"(": 1, ")": -1}.get(self.text[at], 0)
-            at += 1
+        for match in _PARENTHESIS.finditer(self.text, at):
+            level += 1 if match[0] == "(" else -1
             if not level:
-                break
-        return at
+                return match.end()
+        return len(self.text)
 
     def braced(self, *, quoted: bool) -> Part:
         text, end, level = self.text, self.at + 2, 1
