@@ -67,8 +67,10 @@ def _highest(connection: sqlite3.Connection, layout: Layout, table: str) -> int:
 
 def session_shapes(found: Survey, ids: Iterator[str]) -> Iterator[dict[str, Any]]:
     """Entries of `sessions` in the JSON of `sessions`, with exact ids and cells."""
+    countable = bool(found.store.layout.messages)
     for key in ids:
-        yield _shape(found.store.sessions[key], found.forest.relations[key], found.anomalies.get(key, ()))
+        shape = _shape(found.store.sessions[key], found.forest.relations[key], found.anomalies.get(key, ()))
+        yield shape if countable else {**shape, "message_count": shape["counted"]}
 
 
 def _shape(row: Session, relation: str, anomalies: tuple[Anomaly, ...]) -> dict[str, Any]:
