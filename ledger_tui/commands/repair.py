@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
@@ -11,20 +9,19 @@ from typing import Annotated
 import typer
 
 from agent_ledger.engine.inert import inert
+from ledger_tui.commands.consent import ask, confirmed, need_terminal, refuse_failed, vouched_for
 from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, usage
-from ledger_tui.commands.output import amount, print_json, say, warn
+from ledger_tui.commands.output import amount, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.repair_shapes import as_json, check_lines, preview, row_text
 from ledger_tui.routing.apply import Applied, apply
-from ledger_tui.routing.holders import FAIL, UNKNOWN, SafetyCheck, safety_checks
+from ledger_tui.routing.holders import FAIL, SafetyCheck, safety_checks
 from ledger_tui.routing.orphans import MAX_GAP_S
-from ledger_tui.routing.plan import Findings, Plan, look, propose
+from ledger_tui.routing.plan import LEFT_OUT, Findings, Plan, look, propose
 from ledger_tui.routing.read import read_store
 from ledger_tui.routing.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.undo import Repair, finish, repairs, undo
 from ledger_tui.sources.guard import SourceError
-
-STOPPED = "all stopped"
 
 
 def repair(
@@ -35,6 +32,10 @@ def repair(
     ] = None,
     choose: Annotated[
         list[str] | None, typer.Option("--choose", metavar="ORPHAN=DONOR", help="You know whose it is; may repeat.")
+    ] = None,
+    end: Annotated[
+        list[str] | None,
+        typer.Option("--end", metavar="ID", help="End this open session: its talk is over; may repeat."),
     ] = None,
     because: Annotated[
         str | None, typer.Option("--because", metavar="TEXT", help="Why you chose so; kept in the journal.")
@@ -58,22 +59,22 @@ def repair(
     checks = safety_checks(place.state, place.home, now=place.clock())
     unfinished, stopped_by = _unfinished(place), None
     if apply_ and unfinished:
-        stopped_by = _allowed(checks, yes)
+        stopped_by = vouched_for(checks, yes)
         unfinished = _finished(place, stopped_by)
-    findings, plan = _plan(place, only, choices, max_gap_seconds)
+    findings, plan = _plan(place, only, choices, end or [], max_gap_seconds)
     if apply_:
-        _refuse_choices(plan, choices)
-    if not apply_ or not plan.adoptions:
+        _refuse_choices(plan, choices, end or [])
+    if not apply_ or plan.empty:
         if json:
             print_json(as_json(findings, plan, checks, unfinished))
         else:
             _say_plan(findings, plan, checks, unfinished, apply_)
         return 0
-    _refuse_failed(checks)
+    refuse_failed(checks)
     if not json:
         _say_plan(findings, plan, checks, unfinished, apply_)
-    stopped_by = stopped_by or _allowed(checks, yes)
-    chosen_by = _confirmed(plan, because, yes)
+    stopped_by = stopped_by or vouched_for(checks, yes)
+    chosen_by = confirmed(plan, because, yes)
     try:
         done = apply(place.state, place.home, plan, clock=place.clock, stopped_by=stopped_by, chosen_by=chosen_by)
     except RefusedError as error:
@@ -97,18 +98,22 @@ def _choices(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _plan(place: Place, only: list[str] | None, choices: dict[str, str], max_gap_s: float) -> tuple[Findings, Plan]:
+def _plan(
+    place: Place, only: list[str] | None, choices: dict[str, str], end: list[str], max_gap_s: float
+) -> tuple[Findings, Plan]:
     """Raises SourceError, and CommandError for an id that no session has."""
     try:
         store = read_store(place.state, place.home)
     except SourceError as error:
         raise _cut_short(place) or error from error
-    for option, ids in (("--only", only or []), ("--choose", [*choices, *choices.values()])):
+    for option, ids in (("--only", only or []), ("--choose", [*choices, *choices.values()]), ("--end", end)):
         for one in ids:
             if one not in store.sessions:
                 raise usage(f"{option}: there is no session {one}; ledger-tui sessions lists them.")
     findings = look(store, max_gap_s=max_gap_s)
-    plan = propose(place.state, findings, only=only or None, choices=choices, now=place.clock(), max_gap_s=max_gap_s)
+    now = place.clock()
+    only = only or ([] if end and not choices else None)  # To end a session does not ask for anything else.
+    plan = propose(place.state, findings, only=only, choices=choices, end=end, now=now, max_gap_s=max_gap_s)
     return findings, plan
 
 
@@ -141,72 +146,13 @@ def _finished(place: Place, stopped_by: str | None) -> list[str]:
         raise refused(str(error)) from error
 
 
-def _refuse_failed(checks: Sequence[SafetyCheck]) -> None:
-    """Raises CommandError (4) with the first check that failed."""
-    failed = next((check for check in checks if check.state == FAIL), None)
-    if failed is not None:
-        raise refused(f"{failed.text.rstrip('.')} (check: {failed.name}); {failed.remedy}.")
-
-
-def _allowed(checks: Sequence[SafetyCheck], yes: bool) -> str | None:
-    """Who says that everything is stopped, where a check cannot see it. Raises CommandError (4)."""
-    _refuse_failed(checks)
-    unseen = next((check for check in checks if check.state == UNKNOWN), None)
-    if unseen is None:
-        return None
-    if yes:
-        return f"{_person()}, by --yes"
-    _need_terminal()
-    warn(f"{unseen.text} Nobody but you can know that no gateway, dashboard or other Hermes uses this store.")
-    _ask(f"Type '{STOPPED}' if that is so: ", STOPPED)
-    return f"{_person()}, typed: {STOPPED}"
-
-
-def _refuse_choices(plan: Plan, choices: dict[str, str]) -> None:
+def _refuse_choices(plan: Plan, choices: dict[str, str], end: list[str]) -> None:
     """What a person chose is done or refused, never passed over."""
     for one in plan.skipped:
+        if one.orphan_id in end and one.reason != LEFT_OUT:
+            raise refused(f"{one.orphan_id} cannot be ended: {one.reason}; nothing was changed.")
         if one.orphan_id in choices:
             raise refused(f"{one.orphan_id} cannot go to {choices[one.orphan_id]}: {one.reason}; nothing was changed.")
-
-
-def _confirmed(plan: Plan, because: str | None, yes: bool) -> str | None:
-    """Who chose, and why. Raises CommandError (4) where the person does not confirm."""
-    chosen = [one for one in plan.adoptions if one.chosen]
-    if not yes:
-        _need_terminal()
-        for one in chosen:
-            warn(f"Whoever writes in the chat of {one.donor_id} will read all of {one.orphan_id}.")
-            _ask(f"Type the id of the lost session to choose so ({inert(one.orphan_id)}): ", one.orphan_id)
-        if chosen and because is None:
-            because = _answer("Why are you sure? (goes into the journal) ")
-        word = f"repair {len(plan.adoptions)}"
-        _ask(f"Type '{word}' to do it: ", word)
-    if not chosen:
-        return None
-    return f"{_person()}: {because or 'no reason given; --choose and --yes'}"
-
-
-def _need_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise refused("This changes the host's session store and asks first, but here is no terminal; add --yes.")
-
-
-def _ask(question: str, word: str) -> None:
-    if _answer(question) != word:
-        raise refused("Not confirmed, so nothing was changed.")
-
-
-def _answer(question: str) -> str:
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip()
-
-
-def _person() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown user"
 
 
 def _tell_nothing(place: Place, json: bool) -> None:
@@ -222,7 +168,7 @@ def _say_plan(
     for line in (*(f"Earlier repair {text}." for text in unfinished), *preview(findings, plan)):
         say(line)
     say()
-    if not plan.adoptions:
+    if plan.empty:
         say("There is nothing to repair.")
         return
     if not apply_:
@@ -233,7 +179,8 @@ def _say_plan(
 
 
 def _say_done(done: Applied) -> None:
-    say(f"Done: {amount(len(done.orphan_ids), 'conversation')} brought back. Repair {done.repair_id}")
+    ended = f", {done.ended} ended" if done.ended else ""
+    say(f"Done: {amount(len(done.orphan_ids), 'conversation')} brought back{ended}. Repair {done.repair_id}")
     for line in check_lines(done.checks):
         say(line)
     for one in done.answers:
@@ -261,13 +208,13 @@ def take_back(
     if list_ or not any(one.state == "applied" or one.crashed for one in mine):
         _say_repairs(mine, json)
         return 0
-    stopped_by = _allowed(safety_checks(place.state, place.home, now=place.clock()), yes)
+    stopped_by = vouched_for(safety_checks(place.state, place.home, now=place.clock()), yes)
     wanted = next(
         (one for one in reversed(mine) if repair_id in (None, one.repair_id) and one.state == "applied"), None
     )
     if not yes and wanted is not None:
-        _need_terminal()
-        _ask(f"Type 'undo' to take back repair {wanted.repair_id}: ", "undo")
+        need_terminal()
+        ask(f"Type 'undo' to take back repair {wanted.repair_id}: ", "undo")
     try:
         done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by)
     except NothingToUndoError:

@@ -12,7 +12,7 @@ from ledger_tui.commands.output import amount
 from ledger_tui.routing.apply import Applied
 from ledger_tui.routing.cells import Cell
 from ledger_tui.routing.holders import SafetyCheck
-from ledger_tui.routing.plan import Adoption, Answer, Findings, Plan
+from ledger_tui.routing.plan import Adoption, Answer, Change, Ending, Findings, Plan
 from ledger_tui.routing.rows import usable
 
 _WIDE = 100
@@ -28,10 +28,12 @@ def as_json(
 ) -> dict[str, Any]:
     """The document of `repair-routing --json`. Ids and cells are the exact values."""
     adoptions = [_adoption(one) for one in plan.adoptions] if plan else []
+    endings = [{"session_id": one.session_id, "changes": _changes(one.changes)} for one in plan.endings] if plan else []
     return {
         "records": [asdict(one) for one in findings.orphans] if findings else [],
         "further": [asdict(one) for one in findings.further] if findings else [],
         "plan": adoptions,
+        "endings": endings,
         "applied": adoptions if applied else [],
         "skipped": [asdict(one) for one in plan.skipped] if plan else [],
         "answers": [asdict(one) for one in (applied.answers if applied else plan.answers)] if plan else [],
@@ -43,14 +45,17 @@ def as_json(
 
 
 def _adoption(one: Adoption) -> dict[str, Any]:
-    changes = [
-        {"session_id": each.session_id, "column": each.column, "before": exact(each.before), "after": exact(each.after)}
-        for each in one.changes
-    ]
     return {
         "orphan_id": one.orphan_id, "donor_id": one.donor_id, "evidence": one.evidence, "chosen": one.chosen,
-        "changes": changes, "notes": list(one.notes),
+        "changes": _changes(one.changes), "notes": list(one.notes),
     }  # fmt: skip
+
+
+def _changes(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    return [
+        {"session_id": one.session_id, "column": one.column, "before": exact(one.before), "after": exact(one.after)}
+        for one in changes
+    ]
 
 
 def exact(cell: Cell) -> Any:
@@ -69,6 +74,9 @@ def preview(findings: Findings, plan: Plan) -> Iterator[str]:
     for one in plan.adoptions:
         yield ""
         yield from _shown(one, counts.get(one.orphan_id), findings)
+    for ending in plan.endings:
+        yield ""
+        yield from _ended(ending, findings)
     if plan.answers:
         yield ""
         yield "Where each chat goes on after the next start of the gateway:"
@@ -96,6 +104,15 @@ def _shown(one: Adoption, messages: int | None, findings: Findings) -> Iterator[
         before, after = (cell_text(cell, change.column) for cell in (change.before, change.after))
         yield f"    {change.column}: {before} -> {after}"
     yield from (f"  Note: {note}" for note in one.notes)
+
+
+def _ended(one: Ending, findings: Findings) -> Iterator[str]:
+    row = findings.store.sessions[one.session_id]
+    span = _span(row.started_at, row.last_active)
+    yield f"{inert(row.id)}  {inert(row.source)}, {amount(row.messages, 'message')}{span}"
+    yield "  is ended because you say so"
+    for change in one.changes:
+        yield f"    {change.column}: {cell_text(change.before)} -> {cell_text(change.after, change.column)}"
 
 
 def _span(start: float | None, end: float | None) -> str:

@@ -23,6 +23,7 @@ from .plan import Answer, Plan, look, make_plan, rows_concerned
 from .read import Store, read_sessions
 from .refused import RefusedError
 from .resolver import Peer, Resolver
+from .routes import legacy_routes
 from .settle import AFTER, BEFORE, hold, settle
 from .writing import AGAIN, CHANGED, Fault, data_version, file_number, nothing, write_rows
 
@@ -48,6 +49,8 @@ class Applied:
     answers: tuple[Answer, ...]
     """As the store itself gives them now."""
     orphan_ids: tuple[str, ...]
+    ended: int = 0
+    """Rows that a person ended."""
 
     @property
     def proven(self) -> bool:
@@ -93,13 +96,13 @@ def apply(
     """Does what `plan` says, or nothing. Raises RefusedError, and SourceError for a store that cannot be read.
 
     `stopped_by`: who says that everything is stopped; needed only where a check can see nothing. `chosen_by`: who chose
-    a donor, and why; needed where the plan holds a choice. Both go into the journal.
+    a donor or ends a row, and why; needed where the plan holds such a thing. Both go into the journal.
     """
     desk = Desk(path, home, clock, stopped_by, chosen_by, tell, fault, processes)
-    if not plan.adoptions:
+    if plan.empty:
         raise RefusedError("There is nothing to repair", "look again")
-    if any(one.chosen for one in plan.adoptions) and not chosen_by:
-        raise RefusedError("A donor was chosen, and nobody is named who chose it", "say who, and why")
+    if plan.decided and not chosen_by:
+        raise RefusedError("A person has to decide this, and nobody is named who did", "say who, and why")
     with journals.alone(home):
         desk.at("checks")
         settle(path, home, clock=clock, stopped_by=stopped_by, processes=processes)
@@ -138,20 +141,25 @@ def _apply(desk: Desk, reader: sqlite3.Connection, plan: Plan, checks: tuple[Saf
     proof = (_read_back(reader, journal), _whole(reader), _led(plan, answers), _noted(desk, journal))
     desk.fault("applied")
     orphans = tuple(one.orphan_id for one in plan.adoptions)
-    return Applied(journal.repair_id, copy.path, (*checks, *proof), answers, orphans)
+    return Applied(journal.repair_id, copy.path, (*checks, *proof), answers, orphans, len(plan.endings))
 
 
 def _same_plan(desk: Desk, reader: sqlite3.Connection, plan: Plan) -> Store:
     """The store as it is now. Raises RefusedError where the same question gives another plan than was shown."""
     asked = plan.asked
-    store = read_sessions(reader, store_owner(desk.path, desk.home))
+    store = _read(desk, reader)
     findings = look(store, max_gap_s=asked.max_gap_s)
-    only, choices = asked.only, dict(asked.choices)
-    cells = read_cells(reader, rows_concerned(findings, only=only, choices=choices))
-    fresh = make_plan(findings, cells, only=only, choices=choices, now=asked.now, max_gap_s=asked.max_gap_s)
-    if store.moved or (fresh.adoptions, fresh.answers, fresh.recent) != (plan.adoptions, plan.answers, plan.recent):
+    only, choices, end = asked.only, dict(asked.choices), asked.end
+    cells = read_cells(reader, rows_concerned(findings, only=only, choices=choices, end=end))
+    fresh = make_plan(findings, cells, only=only, choices=choices, end=end, now=asked.now, max_gap_s=asked.max_gap_s)
+    if store.moved or (fresh.changes, fresh.answers, fresh.recent) != (plan.changes, plan.answers, plan.recent):
         raise RefusedError(f"The store {CHANGED}", AGAIN)
     return store
+
+
+def _read(desk: Desk, reader: sqlite3.Connection) -> Store:
+    store = read_sessions(reader, store_owner(desk.path, desk.home))
+    return replace(store, routes={**legacy_routes(desk.path.parent), **store.routes})
 
 
 def _backup(desk: Desk, reader: sqlite3.Connection) -> Backup:
@@ -175,6 +183,7 @@ def _prepare(desk: Desk, plan: Plan, store: Store, copy: Backup, checks: tuple[S
         rows=journals.rows_of(plan, store.sessions),
         backup=copy.path.name,
         adoptions=tuple(journals.people(plan)),
+        endings=tuple(journals.readable(one.session_id) for one in plan.endings),
         stopped_by=desk.stopped_by,
         chosen_by=desk.chosen_by,
         checks=tuple(asdict(check) for check in checks),
@@ -191,16 +200,14 @@ def _prepare(desk: Desk, plan: Plan, store: Store, copy: Backup, checks: tuple[S
 
 def _answers_now(desk: Desk, reader: sqlite3.Connection, plan: Plan) -> tuple[Answer, ...]:
     """Asks the store as it is now for each chat of the plan."""
-    store = read_sessions(reader, store_owner(desk.path, desk.home))
+    store = _read(desk, reader)
     resolver = Resolver(store.sessions.values(), store.owner, recent=store.recent_host)
-    by_key = {
-        (row.session_key, row.source): row
-        for one in plan.adoptions
-        if (row := store.sessions.get(one.orphan_id)) is not None
-    }
+    ids = [one.session_id for one in plan.endings] + [one.orphan_id for one in plan.adoptions]
+    rows = [store.sessions[key] for key in ids if key in store.sessions]
+    by_chat = {(row.session_key, row.source): row for row in rows}
     found = []
     for answer in plan.answers:
-        row = by_key.get((answer.session_key, answer.source))
+        row = by_chat.get((answer.session_key, answer.source))
         now = resolver.resolve(Peer.of(row)) if row is not None else None
         found.append(replace(answer, after_id=now.id if now else None))
     return tuple(found)

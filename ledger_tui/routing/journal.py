@@ -13,7 +13,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,9 @@ class Journal:
     """Who said that everything is stopped, where that could not be seen."""
     chosen_by: str | None = None
     """Who chose a donor, and why."""
-    checks: tuple[Mapping[str, str], ...] = field(default=())
+    checks: tuple[Mapping[str, str], ...] = ()
+    endings: tuple[str, ...] = ()
+    """Sessions that a person ended."""
 
 
 def folder(home: Path) -> Path:
@@ -204,7 +206,7 @@ def read(path: Path) -> Journal:
     return Journal(
         found["repair_id"], found["state"], Path(os.fsdecode(bytes.fromhex(found["store_bytes"]))), found["at"], rows,
         Path(found["backup"]).name, tuple(found["adoptions"]), found["stopped_by"], found["chosen_by"],
-        tuple(found["checks"]),
+        tuple(found["checks"]), tuple(found["endings"]),
     )  # fmt: skip
 
 
@@ -269,10 +271,11 @@ def people(plan: Plan) -> Iterable[dict[str, Any]]:
     """The plan's adoptions as a person would read them."""
     for one in plan.adoptions:
         yield {
-            "orphan": _readable(one.orphan_id), "donor": _readable(one.donor_id), "evidence": one.evidence,
+            "orphan": readable(one.orphan_id), "donor": readable(one.donor_id), "evidence": one.evidence,
             "chosen": one.chosen, "notes": list(one.notes),
         }  # fmt: skip
 
 
-def _readable(raw: str) -> str:
+def readable(raw: str) -> str:
+    """An id as a person can read it in a file."""
     return raw.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -5,7 +5,6 @@ A person may choose a donor where the evidence does not name one; nothing here e
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -15,18 +14,20 @@ from typing import Protocol
 
 from ledger_tui.sources.guard import connect
 
-from .adoption import Adoption, Change, adopt, applied, refusal
-from .cells import Cell, Cells, read_cells
+from .adoption import Adoption, Change
+from .cells import Cells, read_cells
 from .further import EMPTY_DONOR, Further, find_further
 from .orphans import CONTESTED, MAX_GAP_S, Orphan, find_orphans
-from .owners import is_gateway
 from .read import Store
-from .resolver import Peer, Resolver
-from .rows import Session
+from .would_be import Answer, Candidate, Desk, Ending, Skipped
 
 __all__ = [
-    "Adoption", "Answer", "Asked", "Change", "Findings", "Plan", "Scan", "Skipped", "look", "make_plan", "propose",
+    "Adoption", "Answer", "Asked", "Change", "Ending", "Findings", "Plan", "Scan", "Skipped", "look", "make_plan",
+    "propose",
 ]  # fmt: skip
+
+
+LEFT_OUT = "left out by --only"
 
 
 class Scan(Protocol):
@@ -41,27 +42,6 @@ class Scan(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """An orphan that stays as it is, and why."""
-
-    orphan_id: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Where a chat goes on after the next start of the gateway, as things are and as they would be. Raw ids."""
-
-    session_key: str
-    source: str
-    before_id: str | None
-    after_id: str | None
-    effective: bool
-    """Is it one of the rows that this plan brings back?"""
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What the plan was made for; the same question over the same rows gives the same plan."""
 
@@ -70,6 +50,8 @@ class Asked:
     only: frozenset[str] | None = None
     choices: tuple[tuple[str, str], ...] = ()
     """(orphan, donor), as a person named them."""
+    end: tuple[str, ...] = ()
+    """Rows that a person wants ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +63,24 @@ class Plan:
     recent: bool
     """The file is of a Hermes 0.22 or later."""
     asked: Asked = field(default_factory=lambda: Asked(0.0))
+    endings: tuple[Ending, ...] = ()
+    """Rows that a person ends, after the adoptions."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        return tuple(change for adoption in self.adoptions for change in adoption.changes)
+        """Every cell, in the order in which it is written."""
+        parts = [one.changes for one in self.adoptions] + [one.changes for one in self.endings]
+        return tuple(change for part in parts for change in part)
 
+    @property
+    def empty(self) -> bool:
+        """Would nothing be done?"""
+        return not self.adoptions and not self.endings
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    orphan_id: str
-    donor_id: str | None
-    evidence: str
-    reason: str
-    chosen: bool = False
+    @property
+    def decided(self) -> bool:
+        """Does it hold anything that only a person can decide?"""
+        return bool(self.endings) or any(one.chosen for one in self.adoptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +104,25 @@ def propose(
     *,
     only: Collection[str] | None = None,
     choices: Mapping[str, str] | None = None,
+    end: Collection[str] = (),
     now: float,
     max_gap_s: float = MAX_GAP_S,
 ) -> Plan:
     """`make_plan` with the cells read from the file. Raises SourceError and sqlite3.Error."""
     with closing(connect(path, timeout_s=5.0)) as connection:
-        cells = read_cells(connection, rows_concerned(scan, only=only, choices=choices or {}))
-    return make_plan(scan, cells, only=only, choices=choices or {}, now=now, max_gap_s=max_gap_s)
+        cells = read_cells(connection, rows_concerned(scan, only=only, choices=choices or {}, end=end))
+    return make_plan(scan, cells, only=only, choices=choices or {}, end=end, now=now, max_gap_s=max_gap_s)
 
 
-def rows_concerned(scan: Scan, *, only: Collection[str] | None, choices: Mapping[str, str]) -> list[tuple[int, str]]:
+def rows_concerned(
+    scan: Scan, *, only: Collection[str] | None, choices: Mapping[str, str], end: Collection[str] = ()
+) -> list[tuple[int, str]]:
     """Number and id of the rows whose cells a plan needs."""
     ids = {
         key for one in _candidates(scan, choices) if _wanted(one, only) and one.donor_id is not None
         for key in (one.orphan_id, one.donor_id)
     }  # fmt: skip
+    ids.update(end)
     return [(scan.store.sessions[key].row, key) for key in ids if key in scan.store.sessions]
 
 
@@ -141,20 +132,24 @@ def make_plan(
     *,
     only: Collection[str] | None = None,
     choices: Mapping[str, str] | None = None,
+    end: Collection[str] = (),
     now: float,
     max_gap_s: float = MAX_GAP_S,
 ) -> Plan:
     """Adopts what may be adopted, one after the other on rows as they would be, so that chains come out whole.
 
-    `only`: ids of the orphans to take; None takes all. `choices`: donor by orphan. `now` and the gap in seconds.
+    `only`: ids of the orphans to take; None takes all. `choices`: donor by orphan. `end`: rows to end, as a person's
+    `/reset` would. `now` and the gap in seconds.
     """
     chosen = dict(choices or {})
-    asked = Asked(now, max_gap_s, None if only is None else frozenset(only), tuple(sorted(chosen.items())))
-    desk = _Desk(scan.store, cells, now)
-    waiting: dict[str | None, list[_Candidate]] = defaultdict(list)
+    asked = Asked(
+        now, max_gap_s, None if only is None else frozenset(only), tuple(sorted(chosen.items())), tuple(sorted(end))
+    )
+    desk = Desk(scan.store, cells, now)
+    waiting: dict[str | None, list[Candidate]] = defaultdict(list)
     settled = _settled(list(_candidates(scan, chosen)), only, desk)
     lost = {one.orphan_id for one in settled}
-    ready: deque[_Candidate] = deque()
+    ready: deque[Candidate] = deque()
     for one in settled:
         (waiting[one.donor_id] if one.donor_id in lost else ready).append(one)
     while ready:
@@ -163,10 +158,13 @@ def make_plan(
             ready.extend(waiting.pop(one.orphan_id, ()))
     for left in waiting.values():
         desk.skip(left, "the row it continues is an orphan itself and was not taken back")
-    return Plan(tuple(desk.adoptions), tuple(desk.skipped), desk.answers(), scan.store.recent_host, asked)
+    for key in asked.end:
+        desk.end(key)
+    made = tuple(desk.adoptions), tuple(desk.skipped), desk.answers()
+    return Plan(*made, scan.store.recent_host, asked, tuple(desk.endings))
 
 
-def _candidates(scan: Scan, choices: Mapping[str, str]) -> Iterable[_Candidate]:
+def _candidates(scan: Scan, choices: Mapping[str, str]) -> Iterable[Candidate]:
     """One per orphan: a person's choice first, then what only we see and may adopt, then what the host finds."""
     further = {one.orphan_id: one for one in scan.further}
     seen = set()
@@ -179,27 +177,27 @@ def _candidates(scan: Scan, choices: Mapping[str, str]) -> Iterable[_Candidate]:
             yield _from_further(more)
         else:
             donor = record.donor_id if record.adoptable else None
-            yield _Candidate(record.orphan_id, donor, record.evidence, record.reason)
+            yield Candidate(record.orphan_id, donor, record.evidence, record.reason)
     yield from (_from_further(one) for key, one in further.items() if key not in seen and key not in choices)
-    yield from (_Candidate(orphan, donor, "choice", "", True) for orphan, donor in choices.items())
+    yield from (Candidate(orphan, donor, "choice", "", True) for orphan, donor in choices.items())
 
 
-def _from_further(one: Further) -> _Candidate:
+def _from_further(one: Further) -> Candidate:
     donor = one.donor_ids[0] if one.adoptable and one.donor_ids else None
-    return _Candidate(one.orphan_id, donor, one.kind, one.reason)
+    return Candidate(one.orphan_id, donor, one.kind, one.reason)
 
 
-def _wanted(one: _Candidate, only: Collection[str] | None) -> bool:
+def _wanted(one: Candidate, only: Collection[str] | None) -> bool:
     return only is None or one.orphan_id in only or one.chosen
 
 
-def _settled(candidates: list[_Candidate], only: Collection[str] | None, desk: _Desk) -> list[_Candidate]:
+def _settled(candidates: list[Candidate], only: Collection[str] | None, desk: Desk) -> list[Candidate]:
     """Those that have a donor of their own; the others are noted as skipped."""
-    taken: dict[str, list[_Candidate]] = defaultdict(list)
+    taken: dict[str, list[Candidate]] = defaultdict(list)
     for one in candidates:
         if not _wanted(one, only):
             if one.donor_id is not None:
-                desk.skip([one], "left out by --only")
+                desk.skip([one], LEFT_OUT)
         elif one.donor_id is None:
             desk.skip([one], one.reason)
         else:
@@ -214,90 +212,3 @@ def _settled(candidates: list[_Candidate], only: Collection[str] | None, desk: _
         desk.skip([one for one in claims if one not in winners], "a person gave its predecessor to another row")
         kept += winners
     return kept
-
-
-class _Desk:
-    """Rows and cells as they would be, and what led there."""
-
-    def __init__(self, store: Store, cells: Cells, now: float) -> None:
-        self._store = store
-        self._rows = dict(store.sessions)
-        self._cells: dict[str, dict[str, Cell]] = {key: dict(row) for key, row in cells.items()}
-        self._now = now
-        self.adoptions: list[Adoption] = []
-        self.skipped: list[Skipped] = []
-
-    def skip(self, candidates: Iterable[_Candidate], reason: str) -> None:
-        """Notes them; rows that carry no key by nature are nobody's damage and are passed over unless named."""
-        for one in candidates:
-            row = self._store.sessions.get(one.orphan_id)
-            if row is None or is_gateway(row.source) or one.chosen:
-                self.skipped.append(Skipped(one.orphan_id, reason))
-
-    def take(self, one: _Candidate) -> bool:
-        orphan, donor = self._rows.get(one.orphan_id), self._rows.get(one.donor_id or "")
-        reason = refusal(orphan, donor, self._store.owner)
-        if reason or orphan is None or donor is None:
-            self.skip([one], reason)
-            return False
-        own, others = self._cells.get(orphan.id), self._cells.get(donor.id)
-        if own is None or others is None:
-            self.skip([one], "the row changed while it was read")
-            return False
-        changes, notes = adopt(orphan, donor, own, others, recent=self._store.recent_host, now=self._now)
-        for change in changes:
-            self._cells[change.session_id][change.column] = change.after
-            self._rows[change.session_id] = applied(self._rows[change.session_id], change.column, change.after)
-        self.adoptions.append(Adoption(orphan.id, donor.id, one.evidence, one.chosen, changes, notes))
-        return True
-
-    def answers(self) -> tuple[Answer, ...]:
-        """One per chat that the adoptions are about."""
-        if not self.adoptions:
-            return ()
-        owner, recent = self._store.owner, self._store.recent_host
-        before = Resolver(self._store.sessions.values(), owner, recent=recent)
-        after = Resolver(self._rows.values(), owner, recent=recent)
-        back: dict[tuple[str, str], list[Session]] = defaultdict(list)
-        for adoption in self.adoptions:
-            row = self._rows[adoption.orphan_id]
-            back[row.session_key or "", row.source].append(row)
-        found = []
-        for (key, source), rows in back.items():
-            peer = Peer.of(rows[-1])
-            old, new = before.resolve(peer), after.resolve(peer)
-            held = self._held(key)
-            good = new is not None and any(new.id == row.id for row in rows) and held is None
-            found.append(Answer(
-                key, source, old.id if old else None, new.id if new else None, good, _words(good, new, held)
-            ))  # fmt: skip
-        return tuple(found)
-
-    def _held(self, key: str) -> str | None:
-        """The row that the gateway's own map names for this chat and keeps, because it has not ended."""
-        named = _entry_session(self._store.routes.get(key))
-        row = self._rows.get(named or "")
-        if row is None or not row.open or any(row.id == one.orphan_id for one in self.adoptions):
-            return None
-        return row.id
-
-
-def _entry_session(entry: str | None) -> str | None:
-    try:
-        found = json.loads(entry or "null")
-    except (ValueError, RecursionError):
-        return None
-    named = found.get("session_id") if isinstance(found, dict) else None
-    return named if isinstance(named, str) else None
-
-
-def _words(good: bool, after: Session | None, held: str | None) -> str:
-    if good:
-        return "After the next start the chat goes on in the conversation that was lost."
-    if held is not None:
-        return "Without effect on the chat: the gateway's routing table names another row that is still open."
-    if after is None:
-        return (
-            "Without effect on the chat: the row was ended or lies before a reset, and a new conversation would start."
-        )
-    return "Without effect on the chat: another row of the same chat is newer, or a reset lies between."

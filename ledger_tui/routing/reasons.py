@@ -21,3 +21,6 @@ COMPRESSION = "compression"
 BRANCHED = "branched"
 SUPERSEDED = "superseded_by_repair"
 """The reason a repair writes: neither a reset, nor one that a restart takes back."""
+
+ENDED_BY_A_PERSON = "session_reset"
+"""What Hermes writes when a chat's user resets it: nothing from before comes back."""

@@ -195,6 +195,20 @@ def test_a_choice_across_profiles_or_platforms_is_refused(home: Path, program: A
     assert [one["orphan_id"] for one in dry["skipped"]] == [ORPHAN]
 
 
+def test_a_person_ends_a_session_whose_talk_is_over(state: Path, program: Any, sentence: Any) -> None:
+    before = dump(state)
+    dry = program("repair-routing", "--end", DONOR)
+    assert "is ended because you say so" in dry.out
+    assert "end_reason: NULL -> 'session_reset'" in dry.out
+    done = program("repair-routing", "--apply", "--yes", "--end", DONOR, "--json").json
+    assert (done["applied"], [one["session_id"] for one in done["endings"]]) == ([], [DONOR])
+    assert [(one["after_id"], one["effective"]) for one in done["answers"]] == [(None, True)]
+    assert "cannot be ended" in sentence(program("repair-routing", "--apply", "--yes", "--end", DONOR), 4)
+    assert program("repair-undo", "--yes", "--json").json["rows"] == 1
+    assert dump(state) == before
+    assert "no session nonesuch" in sentence(program("repair-routing", "--end", "nonesuch"), 2)
+
+
 @pytest.mark.parametrize("pair", ["x", "=x", "x=", "="])
 def test_a_pair_that_is_none(state: Path, program: Any, sentence: Any, pair: str) -> None:
     assert state.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -17,10 +18,11 @@ from ledger_tui.routing.refused import RefusedError
 from ledger_tui.routing.undo import repairs, undo
 from ledger_tui.sources.guard import SourceError
 from tests.routing.corpus import case
-from tests.routing.stores import cells, change, clock, digest, dump, planned, repaired
+from tests.routing.stores import NOW, cells, change, clock, digest, dump, planned, repaired
 
 Place = tuple[Path, Path]
 ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
+KEY = "agent:main:telegram:dm:5550001234"
 
 
 @pytest.fixture(params=["delete", "wal"])
@@ -193,12 +195,40 @@ def test_a_choice_needs_somebody_who_made_it(tmp_path: Path) -> None:
     donor = next(key for key, row in cells(path).items() if row["session_key"] and row["source"] == "telegram")
     plan = planned(home, path, only=[open_question], choices={open_question: donor})
     assert [one.chosen for one in plan.adoptions] == [True]
-    with pytest.raises(RefusedError, match="nobody is named who chose it"):
+    with pytest.raises(RefusedError, match="nobody is named who did"):
         apply(path, home, plan, clock=clock, stopped_by="the test")
     apply(path, home, plan, clock=clock, stopped_by="the test", chosen_by="kim: only I write there")
     (one,) = read_all(home)
     assert (one.chosen_by, one.adoptions[0]["chosen"]) == ("kim: only I write there", True)
     assert cells(path)[open_question]["session_key"] == cells(path)[donor]["session_key"]
+
+
+def test_a_row_that_a_person_ends(place: Place) -> None:
+    home, path = place
+    before = dump(path)
+    plan = planned(home, path, only=[], end=[DONOR])
+    assert (plan.adoptions, [one.session_id for one in plan.endings]) == ((), [DONOR])
+    with pytest.raises(RefusedError, match="nobody is named who did"):
+        apply(path, home, plan, clock=clock, stopped_by="the test")
+    done = apply(path, home, plan, clock=clock, stopped_by="the test", chosen_by="kim: long over")
+    assert done.proven
+    assert [(one.before_id, one.after_id, one.effective) for one in done.answers] == [(DONOR, None, True)]
+    row = cells(path)[DONOR]
+    assert (row["ended_at"], row["end_reason"]) == (NOW, "session_reset")
+    (one,) = read_all(home)
+    assert (one.endings, one.adoptions, one.chosen_by) == ((DONOR,), (), "kim: long over")
+    undo(path, home, clock=clock, stopped_by="the test")
+    assert dump(path) == before
+
+
+def test_routes_that_stand_only_in_the_older_file(place: Place) -> None:
+    """The plan and the repair must see the same, also what `sessions.json` says."""
+    home, path = place
+    (home / "sessions").mkdir()
+    entry = {"session_id": DONOR, "updated_at": "2026-08-09"}
+    (home / "sessions" / "sessions.json").write_text(json.dumps({KEY: entry}), encoding="utf-8")
+    done = repaired(home, path)
+    assert (done.proven, [one.effective for one in done.answers]) == (True, [True])
 
 
 def test_nothing_to_do_is_not_done(tmp_path: Path) -> None:

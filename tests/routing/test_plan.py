@@ -63,7 +63,7 @@ def store(
 
 
 def plan(*rows: Row, further: tuple[Further, ...] = (), **given: Any) -> Plan:
-    asked = {name: given.pop(name) for name in ("only", "choices") if name in given}
+    asked = {name: given.pop(name) for name in ("only", "choices", "end") if name in given}
     there = store(*rows, **given)
     findings = Findings(there, find_orphans(there.sessions, there.owner), further)
     return make_plan(findings, {one["id"]: as_cells(one) for one in rows}, now=NOW, **asked)
@@ -289,6 +289,42 @@ def test_an_ineffective_repair_says_so(rows: list[Row], routes: dict[str, str], 
     (answer,) = found.answers
     assert (answer.after_id, answer.effective) == (after, False)
     assert answer.text.startswith("Without effect on the chat")
+
+
+def test_a_person_may_end_a_row_whose_talk_is_over() -> None:
+    """As a reset by the chat's user: nothing from before comes back, whatever lies there."""
+    older = {
+        **DONOR,
+        "rowid": 5,
+        "id": "older",
+        "last_activity_at": 500.0,
+        "ended_at": 600.0,
+        "end_reason": "agent_close",
+    }
+    found = plan(DONOR, older, end=["d"])
+    assert changes(found) == {("d", "ended_at"): (None, NOW), ("d", "end_reason"): (None, "session_reset")}
+    (answer,) = found.answers
+    assert (answer.before_id, answer.after_id, answer.effective) == ("d", None, True)
+    assert (found.decided, found.empty, plan(DONOR).empty) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    "given", [{"ended_at": 5.0}, {"session_key": None}, {"session_key": ""}, {"source": "cli"}, {"id": "x"}]
+)
+def test_what_nobody_needs_to_end(given: Row) -> None:
+    found = plan({**DONOR, **given}, end=["d"])
+    assert (found.endings, {one.orphan_id for one in found.skipped}) == ((), {"d"})
+
+
+def test_a_donor_that_is_retired_needs_no_end() -> None:
+    found = plan(DONOR, ORPHAN, end=["d"])
+    assert (len(found.adoptions), found.endings) == (1, ())
+
+
+def test_ending_what_was_just_brought_back_begins_anew() -> None:
+    """Both were asked for: the conversation gets its key and is over."""
+    (answer,) = plan(DONOR, ORPHAN, end=["o"]).answers
+    assert (answer.after_id, answer.effective) == (None, False)
 
 
 def test_rows_without_a_key_by_nature_are_not_spoken_of() -> None:
