@@ -23,7 +23,6 @@ from ..paths import Paths
 from ..process import is_dead
 from ..queries import WRITERS_QUERY, writer_from_row
 from ..records import PENDING
-from .later import Later
 from .recorded import Recorded
 from .verdict import quoted
 
@@ -35,6 +34,9 @@ LONGEST_FOLDER = 20_000
 
 COARSE_S = 0.05
 """A file's time may lie so far before the clock's: the kernel stamps files with the time of its last tick."""
+
+COARSEST_S = 2.0
+"""The same on a file system that keeps whole seconds, or every second one (FAT)."""
 
 _BUSY_S = 0.02
 _READ_ONLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
@@ -55,8 +57,9 @@ class Place:
     modified: float = 0.0
     changed: float = 0.0
     """When anything about the entry last changed (ctime): nobody can set it back."""
-    inode: tuple[int, int] = (0, 0)
     mode: int = 0
+    slack: float = COARSE_S
+    """By so much may its times lie before the clock that a call's time was read from."""
 
     @property
     def exists(self) -> bool:
@@ -64,7 +67,7 @@ class Place:
 
     def touched_since(self, moment: float) -> bool:
         """May its content have been written at or after `moment`? Either of both times says so."""
-        return max(self.modified, self.changed) >= moment - COARSE_S
+        return max(self.modified, self.changed) >= moment - self.slack
 
 
 class Facts:
@@ -89,7 +92,6 @@ class Facts:
         self._key_asked = False
         self._mounts: list[tuple[str, str]] | None = None
         self._open: dict[Path, sqlite3.Connection] = {}
-        self._later: Later | None = None
         self._dead: set[int] | None = None
 
     def close(self) -> None:
@@ -161,9 +163,9 @@ class Facts:
             raise CannotTellError(f"{quoted(path)} cannot be looked at ({_reason(error)}).") from error
         kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "folder"), (stat.S_ISLNK, "link"))
         kind = next((name for test, name in kinds if test(info.st_mode)), "other")
-        return Place(
-            path, kind, info.st_size, info.st_mtime, info.st_ctime, (info.st_dev, info.st_ino), info.st_mode & 0o7777
-        )  # fmt: skip
+        whole_seconds = not info.st_mtime_ns % 10**9 and not info.st_ctime_ns % 10**9
+        slack = COARSEST_S if whole_seconds else COARSE_S
+        return Place(path, kind, info.st_size, info.st_mtime, info.st_ctime, stat.S_IMODE(info.st_mode), slack)
 
     def refuse_network(self, path: Path) -> None:
         """Raise CannotTellError for a place on a network mount where there is a deadline: asking it may hang."""
@@ -301,13 +303,6 @@ class Facts:
                     found = map(writer_from_row, self.ask(self.ledger, self.paths.ledger, *WRITERS_QUERY))
                     self._dead = {writer.id for writer in found if is_dead(writer)}
         return call.writer_id not in self._dead
-
-    @property
-    def later(self) -> Later:
-        """The calls that were recorded after one, for "did somebody else do it, or undo it?"."""
-        if self._later is None:
-            self._later = Later(self)
-        return self._later
 
 
 def _reason(error: Exception) -> str:

@@ -1,12 +1,277 @@
-"""Verdicts from `files`."""
+"""`write_file` and `patch`: the file, its times against the call's, and what it holds against what it was to hold."""
 
 from __future__ import annotations
 
-from .facts import Facts
+from dataclasses import dataclass, replace
+
+from . import v4a
+from .facts import CannotTellError, Facts
+from .located import Spot, look, need_place, place_of
 from .recorded import Recorded
-from .verdict import Verdict
+from .touching import Others, ended, others
+from .verdict import ABSENT, LANDED, UNKNOWN, Verdict, absent, landed, quoted, unknown
+
+SOON_S = 600.0
+"""A write shows within so long of its call, or within the call's grace; what is newer may be somebody else's."""
+
+BOM = "\ufeff"
+
+Finding = tuple[str, str]
+"""One of the three words, and the sentence for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """What is known of one file for one call; everything the judging needs."""
+
+    at: float
+    until: float
+    """The latest moment at which this call can still have written."""
+    spot: Spot
+    holds: bool | None = None
+    """Write: does it hold exactly what was to be written? Patch: does it read as after the change, not as before?
+    None where that cannot be compared, or where it reads as neither."""
+    before: bool = False
+    """Patch: does it read as before the change?"""
+    rivals: tuple[int, ...] = ()
+    """Other recorded calls that may have made it what it is."""
+    undoers: tuple[int, ...] = ()
+    """Later calls that may have removed or replaced it."""
+    other_way: bool = False
+    """Patch: may another call have put the old text back?"""
 
 
 def judge(call: Recorded, facts: Facts) -> Verdict | None:
-    """Nothing is told yet."""
-    return None
+    """The verdict on a `write_file` or a `patch`. Raises CannotTellError."""
+    if call.at is None:
+        raise CannotTellError("When the call was issued is not recorded.")
+    if call.tool_name == "write_file":
+        return _said(facts, [_write(call, facts)])
+    patch = facts.argument(call, "patch")
+    if call.args.get("mode") == "patch" or (patch and not call.args.get("path")):
+        if not isinstance(patch, str) or call.args_cut:
+            raise CannotTellError("The patch is not stored whole.")
+        found = [_change(call, facts, change) for change in v4a.read(patch)]
+        if not found:
+            raise CannotTellError("The patch names no file.")
+        return _said(facts, found)
+    return _said(facts, [_replace(call, facts)])
+
+
+def _said(facts: Facts, found: list[Finding]) -> Verdict:
+    """One verdict for all files: only where they agree."""
+    words = {word for word, _ in found}
+    sentences = list(dict.fromkeys(text for _, text in found))
+    if words == {LANDED}:
+        return landed(facts.now, *sentences)
+    if words == {ABSENT}:
+        return absent(facts.now, *sentences)
+    if len(words) > 1 and UNKNOWN not in words:
+        sentences.append("So a part of it landed, and a part did not.")
+    return unknown(facts.now, *sentences)
+
+
+# -- gathering ---------------------------------------------------------------------------------------------------------
+
+
+def _facet(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
+    assert call.at is not None
+    path = place_of(call, facts, text)
+    spot = look(facts, path)
+    if not spot.place.exists or spot.untouched_since(call.at):
+        need_place(call)
+    around = Others()
+    if not spot.untouched_since(call.at):
+        around = others(call, str(path), facts)
+    written, slack = spot.place.modified, spot.place.slack
+    rivals = [one for one in around.earlier if ended(one) >= written - slack]
+    rivals += [one for one in around.later if (one.at or 0.0) <= written + slack]
+    undoers = [*around.later, *around.unclear]
+    return Facet(
+        call.at,
+        call.at + max(SOON_S, call.grace_s),
+        spot,
+        rivals=tuple(one.id for one in rivals),
+        undoers=tuple(one.id for one in undoers),
+    ), around
+
+
+def _named(call: Recorded, facts: Facts) -> str:
+    path = facts.argument(call, "path")
+    if not isinstance(path, str):
+        raise CannotTellError("The path is not stored as it was given.")
+    return path
+
+
+def _write(call: Recorded, facts: Facts) -> Finding:
+    facet, around = _facet(call, facts, _named(call, facts))
+    if facet.spot.place.kind != "file":
+        return judge_write(facet)
+    text = _text(facts, facet.spot)
+    others_content = {
+        one.id for one in (*around.earlier, *around.later)
+        if one.tool_name == "write_file" and _holds(one, facts, text) is False
+    }  # fmt: skip
+    rivals = tuple(number for number in facet.rivals if number not in others_content)
+    return judge_write(replace(facet, holds=_holds(call, facts, text), rivals=rivals))
+
+
+def _holds(call: Recorded, facts: Facts, text: str) -> bool | None:
+    """Is this what was to be written? The host keeps a file's byte order mark and its Windows line ends."""
+    bare = text.removeprefix(BOM)
+    forms = dict.fromkeys((text, bare, bare.replace("\r\n", "\n")))
+    try:
+        return any(facts.is_value(call, "content", form) for form in forms)
+    except CannotTellError:
+        return None
+
+
+def _replace(call: Recorded, facts: Facts) -> Finding:
+    facet, around = _facet(call, facts, _named(call, facts))
+    if facet.spot.place.kind != "file" or facet.spot.untouched_since(facet.at):
+        return judge_patch(facet)
+    old, new = facts.argument(call, "old_string"), facts.argument(call, "new_string")
+    if not isinstance(old, str) or not isinstance(new, str):
+        raise CannotTellError("The texts of the change are not stored whole.")
+    return judge_patch(_read_as(facet, around, _text(facts, facet.spot), [(old, new)]))
+
+
+def _change(call: Recorded, facts: Facts, change: v4a.Change) -> Finding:
+    facet, around = _facet(call, facts, change.path)
+    if change.kind in ("delete", "move"):
+        raise CannotTellError("The patch also deletes or moves files, which leaves no trace of who did it.")
+    if facet.spot.place.kind != "file" or (change.kind == "update" and facet.spot.untouched_since(facet.at)):
+        return judge_write(facet) if change.kind == "add" else judge_patch(facet)
+    text = _text(facts, facet.spot)
+    if change.kind == "add":
+        bare = text.removeprefix(BOM).replace("\r\n", "\n")
+        return judge_write(replace(facet, holds=bare.rstrip("\n") == change.added.rstrip("\n")))
+    pairs = [("\n".join(before), "\n".join(after)) for before, after in change.hunks]
+    return judge_patch(_read_as(facet, around, text, pairs))
+
+
+def _text(facts: Facts, spot: Spot) -> str:
+    return facts.content(spot.place.path).decode("utf-8", "surrogateescape")
+
+
+def _read_as(facet: Facet, around: Others, text: str, pairs: list[tuple[str, str]]) -> Facet:
+    """Does the text read as after every change, or as before every one? May others have made it so?"""
+    bare = text.removeprefix(BOM).replace("\r\n", "\n")
+    plain = [(old.replace("\r\n", "\n"), new.replace("\r\n", "\n")) for old, new in pairs]
+    told = [one.args_text for one in (*around.earlier, *around.later)]
+    after = bool(plain) and all(_is_after(bare, old, new) for old, new in plain)
+    before = bool(plain) and all(_is_before(bare, old, new) for old, new in plain)
+    made_so = after and (bool(around.unclear) or any(_says(text, [new for _, new in plain]) for text in told))
+    put_back = before and (bool(around.unclear) or any(_says(text, [old for old, _ in plain]) for text in told))
+    return replace(
+        facet,
+        holds=after if after != before else None,
+        before=before and not after,
+        rivals=facet.rivals if made_so else (),
+        other_way=put_back or not around.later,
+    )
+
+
+def _is_after(text: str, old: str, new: str) -> bool:
+    if old and old in new:
+        return new in text and old not in text.replace(new, "")
+    return old not in text and (not new.strip() or new in text)
+
+
+def _is_before(text: str, old: str, new: str) -> bool:
+    if not old:
+        return False
+    return old in text and not (old in new and new in text)
+
+
+def _says(stored: str, wanted: list[str]) -> bool:
+    """May stored arguments hold one of these texts? Said of a longest line, which JSON only escapes."""
+    for text in wanted:
+        line = max(text.split("\n"), key=len).strip()
+        if line.replace("\\", "\\\\").replace('"', '\\"') in stored:
+            return True
+    return False
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+
+def judge_write(facet: Facet) -> Finding:
+    """Pure: what the facts say of a file that was to be written whole."""
+    spot, at = facet.spot, facet.at
+    place, shown = spot.place, spot.shown
+    if not place.exists:
+        return judge_missing(facet)
+    if place.kind != "file":
+        return UNKNOWN, f"{shown} is {'a link, which is not followed' if place.kind == 'link' else 'no plain file'}."
+    if spot.untouched_since(at):
+        if facet.holds:
+            return UNKNOWN, f"{shown} held exactly this before the call; whether it was written again leaves no trace."
+        return (
+            ABSENT,
+            f"{shown} was last written {_span(at - place.modified)} before the call, and holds something else.",
+        )
+    if facet.holds is None:
+        return UNKNOWN, f"{shown} was written since, but with what it was to hold cannot be compared."
+    if not facet.holds:
+        return UNKNOWN, f"{shown} was written since the call and holds something else now; what it held then is gone."
+    if place.modified < at - place.slack:
+        return UNKNOWN, f"{shown} holds exactly this, but was written before the call and only moved or marked since."
+    if facet.rivals:
+        return UNKNOWN, f"{shown} holds exactly this, but call {_numbers(facet.rivals)} may have written it, too."
+    if place.modified > facet.until:
+        late = _span(place.modified - at)
+        return UNKNOWN, f"{shown} holds exactly this, but was written {late} after the call: by whom is not known."
+    return LANDED, f"{shown} holds exactly what was to be written, written {_span(place.modified - at)} after the call."
+
+
+def judge_patch(facet: Facet) -> Finding:
+    """Pure: what the facts say of a file in which a text was to be replaced."""
+    spot, at = facet.spot, facet.at
+    place, shown = spot.place, spot.shown
+    if not place.exists:
+        if spot.untouched_since(at):
+            return ABSENT, f"{shown} is not there, and was not there when the call was issued."
+        return UNKNOWN, f"{shown} is not there any more."
+    if place.kind != "file":
+        return UNKNOWN, f"{shown} is {'a link, which is not followed' if place.kind == 'link' else 'no plain file'}."
+    if spot.untouched_since(at):
+        return ABSENT, f"{shown} was last written {_span(at - place.modified)} before the call."
+    if facet.holds:
+        if facet.rivals:
+            return UNKNOWN, f"{shown} reads as after the change, but call {_numbers(facet.rivals)} may have made it so."
+        if place.modified < at - place.slack:
+            return UNKNOWN, f"{shown} reads as after the change, but did so before the call."
+        return LANDED, f"{shown} was written since the call and reads as after the change."
+    if facet.before and not facet.other_way:
+        return ABSENT, f"{shown} still reads as before the change; later calls wrote it, none put that text back."
+    return UNKNOWN, f"{shown} was written since the call, and does not tell whether this change was in it."
+
+
+def judge_missing(facet: Facet) -> Finding:
+    """Pure: nothing stands where something was to be made."""
+    spot, at = facet.spot, facet.at
+    folder = quoted(spot.folder.path, 160)
+    if spot.untouched_since(at):
+        return ABSENT, f"{spot.shown} is not there, and nothing came into {folder} or left it since before the call."
+    if facet.undoers:
+        return UNKNOWN, f"{spot.shown} is not there, but call {_numbers(facet.undoers)} may have taken it away since."
+    if spot.explained:
+        return (
+            ABSENT,
+            f"{spot.shown} is not there; what came into {folder} since is, and no recorded call took any away.",
+        )
+    return UNKNOWN, f"{spot.shown} is not there, but something was taken out of {folder} since the call."
+
+
+def _numbers(ids: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, ids[:3]))
+    return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{max(0.0, seconds):.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"

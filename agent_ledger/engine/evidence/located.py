@@ -1,0 +1,96 @@
+"""Where the host meant a path to be, and everything about that place that tells when it last changed."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..workplace import LOCAL
+from .facts import CannotTellError, Facts, Place
+from .recorded import Recorded
+from .verdict import quoted
+
+DRAFT = ".hermes-tmp."
+"""Start of the name under which the host writes a file before it gives it its own."""
+
+
+def place_of(call: Recorded, facts: Facts, text: str) -> Path:
+    """The absolute path that `text` named in this call, its folder resolved, the last name not followed.
+
+    Raises CannotTellError where it may have been any of several places.
+    """
+    if call.backend and call.backend != LOCAL:
+        raise CannotTellError(f"The call worked on another machine or in a container ({quoted(call.backend, 30)}).")
+    if not text or "\0" in text:
+        raise CannotTellError("The path is not one that can be looked at.")
+    if text.startswith("~"):
+        raise CannotTellError(f"Which home {quoted(text)} meant for the host is not recorded.")
+    if not os.path.isabs(text):
+        if not call.folder:
+            raise CannotTellError(f"In which folder {quoted(text)} was meant is not recorded.")
+        text = os.path.join(call.folder, text)
+    path = Path(text)
+    facts.refuse_network(path)
+    if path.name in ("", "..", "."):
+        return Path(posixpath.normpath(text))
+    try:
+        return Path(os.path.realpath(path.parent)) / path.name
+    except (OSError, ValueError) as error:
+        raise CannotTellError(f"{quoted(text)} cannot be resolved.") from error
+
+
+def need_place(call: Recorded) -> None:
+    """Nothing is missed where it is not known that the call worked on this machine. Raises CannotTellError."""
+    if call.backend != LOCAL:
+        raise CannotTellError("On which machine the call worked is not recorded, so nothing can be missed on this one.")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What stands at a path, and the nearest folder above it that is there."""
+
+    place: Place
+    folder: Place
+    explained: bool = True
+    """Is the folder's last change an entry that came and is still there? Else something was taken out last."""
+
+    @property
+    def shown(self) -> str:
+        return quoted(self.place.path, 160)
+
+    def untouched_since(self, moment: float) -> bool:
+        """Can nothing have been put here, changed here or taken from here at or after `moment`?"""
+        if self.place.exists:
+            return not self.place.touched_since(moment)
+        return self.folder.modified < moment - self.folder.slack
+
+
+def look(facts: Facts, path: Path) -> Spot:
+    """Gather a Spot. Raises CannotTellError where a folder on the way cannot be read."""
+    place = facts.look(path)
+    above = path.parent
+    folder = facts.look(above)
+    while folder.kind != "folder":
+        if folder.exists or above == above.parent:
+            raise CannotTellError(f"{quoted(above)} is no folder.")
+        above = above.parent
+        folder = facts.look(above)
+    if place.exists:
+        return Spot(place, folder)
+    return Spot(place, folder, _explained(facts, folder))
+
+
+def _explained(facts: Facts, folder: Place) -> bool:
+    """Does an entry that is there now carry the time of the folder's last change?"""
+    for name in facts.names(folder.path):
+        entry = facts.look(folder.path / name)
+        if (
+            abs(entry.changed - folder.modified) <= folder.slack
+            or abs(entry.modified - folder.modified) <= folder.slack
+        ):
+            return True
+        if name.startswith(DRAFT) and entry.changed >= folder.modified:
+            return True
+    return False

@@ -1,0 +1,157 @@
+"""Who else, of the recorded calls, may have written, moved or removed what stands at a path?"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from ..queries import COLUMNS_QUERY
+from . import effects, recorded, v4a
+from .facts import COARSEST_S, CannotTellError, Facts
+from .located import place_of
+from .recorded import Recorded
+
+MOST = 20_000
+"""Calls that are looked at; of more it cannot be told what they did."""
+
+BEFORE = 200
+"""Calls before the one in question that may have ended after it began."""
+
+STILL_AT_WORK_S = 120.0
+"""A call without an outcome may have had its effect so long after it was issued."""
+
+_WRITERS = frozenset({"write_file", "patch"})
+_ANYTHING = frozenset({"execute_code", "process", "process_manage", "close_terminal"})
+_NAME = re.compile(r"[\w.@+-]{2,}")
+
+
+@dataclass(slots=True)
+class Others:
+    """Ids of other calls. `earlier`: may have written the path just before or beside this one; `later`: after it;
+    `unclear`: came later and may have done anything; `made`: is known to have written it some time before."""
+
+    earlier: list[Recorded] = field(default_factory=list)
+    later: list[Recorded] = field(default_factory=list)
+    unclear: list[Recorded] = field(default_factory=list)
+    made: bool = False
+
+
+@dataclass(slots=True)
+class _Index:
+    calls: list[Recorded]
+    first: int
+    by_place: dict[str, list[int]] = field(default_factory=dict)
+    by_name: dict[str, list[int]] = field(default_factory=dict)
+    unclear: list[int] = field(default_factory=list)
+
+
+_indexes: WeakKeyDictionary[Facts, _Index] = WeakKeyDictionary()
+
+
+def others(call: Recorded, path: str, facts: Facts) -> Others:
+    """Of all recorded calls around this one. Raises CannotTellError where they cannot be looked through."""
+    index = _index(facts, call.id)
+    ids = [call.id for call in index.calls]
+    found = Others()
+    named = {number for above in _upwards(path) for number in index.by_place.get(above, ())}
+    named |= set(index.by_name.get(posixpath.basename(path), ()))
+    at = call.at if call.at is not None else 0.0
+    for number in sorted(named - {call.id}):
+        other = index.calls[bisect_left(ids, number)]
+        if number > call.id:
+            found.later.append(other)
+            continue
+        if ended(other) >= at - COARSEST_S:
+            found.earlier.append(other)
+        found.made = found.made or (other.confirmed and other.tool_name in _WRITERS)
+    found.unclear = [index.calls[bisect_left(ids, number)] for number in index.unclear if number > call.id]
+    return found
+
+
+def ended(call: Recorded) -> float:
+    """The latest moment at which a call can have had its effect."""
+    return call.settled_at if call.settled_at is not None else (call.at or 0.0) + STILL_AT_WORK_S
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The path and every folder above it: who removes or moves one of those takes it along."""
+    yield path
+    while path not in ("/", ""):
+        path = posixpath.dirname(path)
+        yield path
+
+
+def _index(facts: Facts, call_id: int) -> _Index:
+    known = _indexes.get(facts)
+    if known is not None and known.first <= call_id - BEFORE:
+        return known
+    if facts.ledger is None:
+        raise CannotTellError("The ledger cannot be asked what else was done.")
+    columns = {row[0] for row in facts.ask(facts.ledger, facts.paths.ledger, *COLUMNS_QUERY)}
+    first = call_id - BEFORE if known is None else min(call_id - BEFORE, known.first)
+    query = recorded.query(columns, "WHERE id >= ? AND effect IS NOT 'none' ORDER BY id", (first,))
+    if "effect" not in columns:
+        query = recorded.query(columns, "WHERE id >= ? ORDER BY id", (first,))
+    try:
+        rows = facts.ask(facts.ledger, facts.paths.ledger, *query, limit=MOST)
+    except CannotTellError as error:
+        if facts.time_is_up:
+            raise
+        raise CannotTellError(f"More than {MOST} calls were recorded since: too many to tell what they did.") from error
+    index = _Index([recorded.from_row(row) for row in rows], first)
+    for number, call in enumerate(index.calls):
+        if not number % 200:
+            facts.step()
+        _enter(index, call, facts)
+    _indexes[facts] = index
+    return index
+
+
+def _enter(index: _Index, call: Recorded, facts: Facts) -> None:
+    """File one call under what it may have touched."""
+    name = call.tool_name
+    if name == "terminal":
+        command = call.args.get("command")
+        reading = effects.read(command, folder_of(call)) if isinstance(command, str) else effects.Reading(why="cut")
+        if not reading.clear or call.args_cut:
+            index.unclear.append(call.id)
+        for effect in reading.effects:
+            for place in (effect.path, effect.source) if effect.kind in ("move", "copy") else (effect.path,):
+                _file(index, call, place, facts)
+            if effect.kind == "git" and effect.words[:1] not in (("commit",), ("tag",), ("push",), ("add",)):
+                index.unclear.append(call.id)
+    elif name in _WRITERS:
+        for text in _paths(call):
+            _file(index, call, text, facts)
+    elif name in _ANYTHING:
+        index.unclear.append(call.id)
+    elif name.startswith("mcp__"):
+        for word in set(_NAME.findall(call.args_text)):
+            index.by_name.setdefault(word, []).append(call.id)
+
+
+def folder_of(call: Recorded) -> str:
+    """Where a command of this call begins; empty where that is not known."""
+    workdir = call.args.get("workdir")
+    if isinstance(workdir, str) and workdir:
+        return workdir if workdir.startswith("/") else ""
+    return call.folder
+
+
+def _paths(call: Recorded) -> list[str]:
+    path, patch = call.args.get("path"), call.args.get("patch")
+    found = [path] if isinstance(path, str) else []
+    if isinstance(patch, str):
+        found += [text for one in v4a.read(patch) for text in (one.path, one.target) if text]
+    return found
+
+
+def _file(index: _Index, call: Recorded, text: str, facts: Facts) -> None:
+    try:
+        index.by_place.setdefault(str(place_of(call, facts, text)), []).append(call.id)
+    except CannotTellError:
+        index.by_name.setdefault(posixpath.basename(text), []).append(call.id)

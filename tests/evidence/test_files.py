@@ -1,0 +1,285 @@
+"""`write_file` and `patch`: what a file and its times tell, and what they do not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ledger.engine.evidence.facts import Place
+from agent_ledger.engine.evidence.files import Facet, judge_missing, judge_patch, judge_write
+from agent_ledger.engine.evidence.located import Spot
+from agent_ledger.engine.fingerprint import load_key, value_hashes
+
+from .makers import World
+
+NOTE = {"path": "note.md", "content": "alpha\nbeta\n"}
+
+
+def test_a_file_written_since_with_just_that_content_landed(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_text("alpha\nbeta\n")
+    assert world.says(ghost).startswith("landed: ")
+    assert "60 s after the call" in world.says(ghost)
+
+
+def test_a_missing_file_in_an_untouched_folder_is_absent(world: World) -> None:
+    ghost = world.call("write_file", NOTE, at=world.after)
+    assert world.says(ghost).startswith("absent: ")
+    assert "nothing came into" in world.says(ghost)
+
+
+def test_a_folder_that_is_missing_too_is_missed_where_it_would_have_been(world: World) -> None:
+    ghost = world.call("write_file", {**NOTE, "path": "a/b/c/note.md"}, at=world.after)
+    assert world.says(ghost).startswith("absent: ")
+
+
+def test_an_older_file_that_holds_something_else_is_absent(world: World) -> None:
+    (world.work / "note.md").write_text("old\n")
+    assert world.says(world.call("write_file", NOTE, at=world.after)).startswith("absent: ")
+
+
+def test_an_older_file_that_holds_it_already_tells_nothing(world: World) -> None:
+    (world.work / "note.md").write_text(NOTE["content"])
+    assert world.says(world.call("write_file", NOTE, at=world.after)).startswith("unknown: ")
+
+
+def test_a_file_written_since_with_something_else_tells_nothing(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_text("gamma\n")
+    assert world.says(ghost).startswith("unknown: ")
+
+
+def test_the_host_keeps_byte_order_mark_and_windows_line_ends(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_bytes(b"\xef\xbb\xbfalpha\r\nbeta\r\n")
+    assert world.says(ghost).startswith("landed: ")
+    (world.work / "note.md").write_bytes(b"alpha\nbeta")
+    assert world.says(ghost).startswith("unknown: "), "without the last line break it is another text"
+
+
+def test_a_cut_content_is_compared_by_its_keyed_hash(world: World) -> None:
+    long = "".join(f"line {number}\n" for number in range(2000))
+    key = load_key(world.paths.key)
+    args = {"path": "long.txt", "content": long}
+    stored = '{"path": "long.txt", "content": "line 0\\nline'
+    ghost = world.call("write_file", args_json=stored, args_cut=1, value_hashes=value_hashes(key, args, str))
+    (world.work / "long.txt").write_text(long)
+    assert world.says(ghost).startswith("landed: ")
+    (world.work / "long.txt").write_text(long + "x")
+    assert world.says(ghost).startswith("unknown: ")
+    world.paths.key.unlink()
+    assert world.says(ghost).startswith("unknown: "), "without the key nothing can be compared"
+
+
+def test_a_redacted_content_is_compared_by_its_keyed_hash(world: World) -> None:
+    args = {"path": "env.txt", "content": "token = abc-very-secret\n"}
+    hashes = value_hashes(load_key(world.paths.key), args, str)
+    ghost = world.call(
+        "write_file", {"path": "env.txt", "content": "token = [redacted]"}, args_redacted=1, value_hashes=hashes
+    )
+    (world.work / "env.txt").write_text("token = [redacted]")
+    assert world.says(ghost).startswith("unknown: "), "what is stored is not what was to be written"
+    (world.work / "env.txt").write_text(args["content"])
+    assert world.says(ghost).startswith("landed: ")
+
+
+def test_a_relative_path_without_a_recorded_folder_is_unknown(world: World) -> None:
+    (world.work / "note.md").write_text(NOTE["content"])
+    assert world.says(world.call("write_file", NOTE, workplace=None)).startswith("unknown: In which folder")
+
+
+def test_nothing_is_missed_where_the_machine_is_not_known(world: World) -> None:
+    path = str(world.work / "note.md")
+    call = {"path": path, "content": "x"}
+    assert world.says(world.call("write_file", call, at=world.after, workplace=None)).startswith("unknown: On which")
+    assert world.says(world.call("write_file", call, at=world.after, workplace="docker:")).startswith("unknown: ")
+
+
+def test_a_file_that_is_there_is_found_wherever_the_machine_was(world: World) -> None:
+    ghost = world.call("write_file", {"path": str(world.work / "note.md"), "content": "x"}, workplace=None)
+    (world.work / "note.md").write_text("x")
+    assert world.says(ghost).startswith("landed: ")
+
+
+def test_the_same_write_repeated_leaves_the_lost_one_unknown(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_text(NOTE["content"])
+    again = world.done("write_file", NOTE, at=world.before + 50, took=20)
+    assert f"call {again}" in world.says(ghost)
+    assert world.says(ghost).startswith("unknown: ")
+
+
+def test_a_repeat_after_the_file_was_written_explains_nothing(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_text(NOTE["content"])
+    world.done("write_file", NOTE, at=world.after)
+    assert world.says(ghost).startswith("landed: ")
+
+
+def test_an_earlier_write_of_something_else_is_no_rival(world: World) -> None:
+    world.done("write_file", {"path": "note.md", "content": "first\n"}, at=world.before - 0.2, took=100)
+    ghost = world.call("write_file", NOTE)
+    (world.work / "note.md").write_text(NOTE["content"])
+    assert world.says(ghost).startswith("landed: ")
+
+
+def test_a_file_that_a_later_call_may_have_removed_is_unknown(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "other.txt").write_text("")
+    assert world.says(ghost).startswith("absent: "), "what came into the folder since is still there"
+    later = world.done("terminal", {"command": "rm -f note.md"}, at=world.before + 10)
+    assert f"call {later}" in world.says(ghost)
+    assert world.says(ghost).startswith("unknown: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("ls -l && cat other.txt | grep x", "absent"), ("echo hi > third.txt", "absent"), ("make clean", "unknown"),
+        ("rm -rf .", "unknown"), ("for f in *; do rm $f; done", "unknown"), ("git stash", "unknown"),
+        ("mv note.md elsewhere.md", "unknown"), ("rm other2.txt", "absent"),
+    ],
+)  # fmt: skip
+def test_which_later_commands_may_explain_a_missing_file(world: World, command: str, word: str) -> None:
+    ghost = world.call("write_file", NOTE)
+    (world.work / "other.txt").write_text("")
+    world.done("terminal", {"command": command}, at=world.before + 10)
+    assert world.verdict(ghost).verdict == word
+
+
+def test_a_removal_by_hand_is_seen_by_the_folder(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    os.utime(world.work, (world.before + 30, world.before + 30))
+    assert world.says(ghost).startswith("unknown: ")
+    assert "something was taken out" in world.says(ghost)
+
+
+def test_links_pipes_and_folders_at_the_place_are_reported_not_read(world: World, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text(NOTE["content"])
+    (world.work / "note.md").symlink_to(secret)
+    assert "is a link" in world.says(world.call("write_file", NOTE))
+    os.mkfifo(world.work / "pipe")
+    assert world.says(world.call("write_file", {"path": "pipe", "content": "x"})).startswith("unknown: ")
+    assert world.says(world.call("write_file", {"path": ".", "content": "x"})).startswith("unknown: ")
+    assert world.says(world.call("write_file", {"path": "a\0b", "content": "x"})).startswith("unknown: ")
+
+
+def test_a_hostile_path_is_quoted_and_inert(world: World) -> None:
+    ghost = world.call("write_file", {"path": 'no\x1b[31m\u202e"]\nlanded.md', "content": "x"}, at=world.after)
+    (sentence,) = world.verdict(ghost).evidence
+    assert sentence.isprintable()
+    assert "\\u202e" in sentence
+
+
+# -- patch -------------------------------------------------------------------------------------------------------------
+
+CHANGE = {"path": "app.py", "old_string": "retries = 3", "new_string": "retries = 5"}
+
+
+def test_a_patch_that_reads_as_done_landed(world: World) -> None:
+    ghost = world.call("patch", CHANGE)
+    (world.work / "app.py").write_text("x = 1\nretries = 5\n")
+    assert world.says(ghost).startswith("landed: ")
+
+
+def test_a_patch_of_an_untouched_file_is_absent(world: World) -> None:
+    (world.work / "app.py").write_text("retries = 3\n")
+    assert world.says(world.call("patch", CHANGE, at=world.after)).startswith("absent: ")
+
+
+def test_a_patch_whose_old_text_still_stands_is_absent_where_others_wrote_the_file(world: World) -> None:
+    ghost = world.call("patch", CHANGE)
+    (world.work / "app.py").write_text("retries = 3\nname = 2\n")
+    assert world.says(ghost).startswith("unknown: "), "who wrote it is not known"
+    world.done("patch", {"path": "app.py", "old_string": "name = 1", "new_string": "name = 2"}, at=world.before + 5)
+    assert world.says(ghost).startswith("absent: ")
+    world.done("patch", {"path": "app.py", "old_string": "a", "new_string": "retries = 3"}, at=world.before + 6)
+    assert world.says(ghost).startswith("unknown: "), "a later call may have put it back"
+
+
+def test_a_patch_that_another_call_may_have_made_is_unknown(world: World) -> None:
+    ghost = world.call("patch", CHANGE)
+    (world.work / "app.py").write_text("retries = 5\n")
+    world.done("write_file", {"path": "app.py", "content": "retries = 5\n"}, at=world.before + 5)
+    assert world.says(ghost).startswith("unknown: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text", "word"),
+    [
+        ("b", "a\nb", "a\nb\n", "landed"), ("b", "a\nb", "b\n", "unknown"), ("a\nb\n", "", "c\n", "landed"),
+        ("a", "b", "a b", "unknown"), ("a1\n", "b1\n", "b1\r\n", "landed"), ("a", "b", "c", "unknown"),
+    ],
+)  # fmt: skip
+def test_insertions_deletions_and_ambiguous_texts(world: World, old: str, new: str, text: str, word: str) -> None:
+    ghost = world.call("patch", {"path": "f", "old_string": old, "new_string": new})
+    (world.work / "f").write_text(text, newline="")
+    assert world.verdict(ghost).verdict == word
+
+
+V4A = """*** Begin Patch
+*** Update File: app.py
+@@ def run @@
+ def run():
+-    return 1
++    return 2
+*** Add File: new.py
++first
++second
+*** End Patch"""
+
+
+def test_a_patch_of_several_files_is_one_verdict_only_where_they_agree(world: World) -> None:
+    ghost = world.call("patch", {"mode": "patch", "patch": V4A})
+    (world.work / "app.py").write_text("def run():\n    return 2\n")
+    assert world.says(ghost).startswith("unknown: ")
+    (world.work / "new.py").write_text("first\nsecond\n")
+    assert world.says(ghost).startswith("landed: ")
+    later = world.call("patch", {"mode": "patch", "patch": V4A.replace("new.py", "other.py")}, at=world.after)
+    assert world.says(later).startswith("absent: ")
+
+
+def test_a_patch_that_deletes_tells_nothing_by_itself(world: World) -> None:
+    ghost = world.call("patch", {"mode": "patch", "patch": "*** Begin Patch\n*** Delete File: x\n*** End Patch"})
+    assert world.says(ghost).startswith("unknown: ")
+
+
+# -- the judging by itself ---------------------------------------------------------------------------------------------
+
+
+def facet(modified: float, changed: float, *, at: float = 1000.0, **more: object) -> Facet:
+    place = Place(Path("/w/f"), "file", 3, modified, changed)
+    return Facet(at, at + 600, Spot(place, Place(Path("/w"), "folder", 0, 900.0, 900.0)), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("modified", "changed", "holds", "word"),
+    [
+        (1000.0, 1000.0, True, "landed"), (999.96, 999.96, True, "landed"), (999.94, 999.94, True, "unknown"),
+        (999.94, 999.94, False, "absent"), (900.0, 1001.0, True, "unknown"), (900.0, 1001.0, False, "unknown"),
+        (1600.0, 1600.0, True, "landed"), (1601.0, 1601.0, True, "unknown"), (1001.0, 1001.0, None, "unknown"),
+        (900.0, 900.0, None, "absent"),
+    ],
+)  # fmt: skip
+def test_the_times_of_a_written_file(modified: float, changed: float, holds: bool | None, word: str) -> None:
+    assert judge_write(facet(modified, changed, holds=holds))[0] == word
+
+
+def test_a_file_system_of_whole_seconds_gets_two(world: World) -> None:
+    place = Place(Path("/w/f"), "file", 3, 998.0, 998.0, slack=2.0)
+    spot = Spot(place, Place(Path("/w"), "folder", 0, 900.0, 900.0))
+    assert judge_write(Facet(1000.0, 1600.0, spot, holds=True))[0] == "landed"
+    assert judge_patch(Facet(1000.5, 1600.0, spot))[0] == "absent"
+
+
+def test_a_missing_file_and_its_folder() -> None:
+    gone = Place(Path("/w/f"), "")
+    for modified, explained, undoers, word in [
+        (999.9, True, (), "absent"), (1000.0, True, (), "absent"), (1000.0, False, (), "unknown"),
+        (1000.0, True, (7,), "unknown"), (999.9, False, (7,), "absent"),
+    ]:  # fmt: skip
+        spot = Spot(gone, Place(Path("/w"), "folder", 0, modified, modified), explained)
+        assert judge_missing(Facet(1000.0, 1600.0, spot, undoers=undoers))[0] == word
