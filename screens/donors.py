@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import HorizontalScroll, VerticalScroll
@@ -25,6 +25,9 @@ from .feeds import Desk
 from .repair_model import RepairModel
 
 MESSAGES = 3
+WIDE = 108
+"""Cells of the screen from which three sessions stand side by side."""
+
 CHOOSE = "choose"
 """The word that makes a choice; what follows it is kept as the reason."""
 
@@ -97,6 +100,13 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
         columns = list(self.query(SessionColumn))
         columns[min(1, len(columns) - 1)].focus()
         self._read()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Two side by side on any screen, three on a wide one."""
+        columns = self.query(SessionColumn)
+        shown = min(len(columns), 3 if event.size.width >= WIDE else 2)
+        for column in columns:
+            column.styles.width = event.size.width // shown
 
     @work(group="session", exclusive=True, exit_on_error=False)
     async def _read(self) -> None:

@@ -88,6 +88,7 @@ class LineageScreen(RecordScreen):
         with Horizontal(id="body"):
             yield SessionTree(self.model, id="tree")
             yield SessionDetails(id="details")
+        yield Static("", id="row", markup=False)
         yield Static("", id="about", markup=False)
         yield PromptBar(id="prompt")
         yield KeyHints(id="keys")
@@ -167,6 +168,7 @@ class LineageScreen(RecordScreen):
         """What is known of the row at the cursor."""
         line = self.model.line(self._tree.cursor)
         id = line.key.id if line else None
+        self._say("row", words.row_line(self.model, id) if id else "")
         self._say("about", words.about(self.model, id, ghost=bool(line and line.key.ghost)) if id else "")
         if self._card.choose(id):
             self._read_messages()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ledger_tui.routing.survey import Survey
 
-DEEPEST = 8
+DEEPEST = 6
 """Levels that are indented; below, a row says how deep it stands."""
 
 FOLDED_FROM = 12
@@ -163,9 +163,11 @@ class Drawing:
     def _line(self, above: Line, key: Key, last: bool) -> Line:
         """A link that a repair would draw is dashed."""
         depth, hold = above.depth + 1, above.hold
-        corner = "╰" if last else "├"
         if depth > DEEPEST:
-            return Line(key, f"{hold}{corner}{depth}", hold, depth)
+            # In the place of the deepest guide, so that nothing runs off: the level stands there as a number.
+            corner = "╰" if last and hold[-3:-2] != "│" else "├"
+            return Line(key, f"{hold[:-3]}{corner}{depth}", hold, depth)
+        corner = "╰" if last else "├"
         would_be = key.ghost or self._facts.donor_of.get(key.id) == above.key.id
         link = "╌╌" if would_be else "──"
         return Line(key, hold + corner + link, hold + ("   " if last else "│  "), depth)

@@ -38,14 +38,14 @@ def totals(survey: Survey) -> tuple[Total, ...]:
     zombies = sum(1 for one in survey.zombies if one.grade != DORMANT)
     others = sum(1 for several in survey.anomalies.values() if any(_is_other(one) for one in several))
     sessions = len(survey.store.sessions)
-    return (
+    totals = (
         Total("", count_text(sessions), "session" if sessions == 1 else "sessions", "top--quiet", 3),
         Total(
             ORPHAN, count_text(len(survey.lost)), _many(len(survey.lost), "orphan"), _style(len(survey.lost), "ghost")
         ),
         Total(ZOMBIE, count_text(zombies), _many(zombies, "zombie"), _style(zombies, "overdue"), 1),
-        Total(BAD, count_text(others), "more to look at", _style(others, "overdue"), 2),
     )
+    return (*totals, Total(BAD, count_text(others), "more to look at", "top--overdue", 2)) if others else totals
 
 
 def _is_other(one: Anomaly) -> bool:
@@ -111,15 +111,21 @@ def notice(model: LineageModel, change: SurveyChange | None, line: str, note: st
     return " · ".join(parts)
 
 
-def about(model: LineageModel, id: str, *, ghost: bool) -> str:
-    """Two lines on the row at the cursor, where the details have no room beside the tree."""
+def row_line(model: LineageModel, id: str) -> str:
+    """Who the row at the cursor is, in one line."""
     card = model.card(id)
     if card is None:
         return ""
-    donor = model.card(model.donor_of(id) or "")
+    return " · ".join(part for part in (card.id, card.source, _messages(card), _key_text(card)) if part)
+
+
+def about(model: LineageModel, id: str, *, ghost: bool) -> str:
+    """What is to be said of it, where the details have no room beside the tree."""
+    card, donor = model.card(id), model.card(model.donor_of(id) or "")
+    if card is None:
+        return ""
     if ghost:
-        return f"{card.name}\nwould go on here after a repair, with its {_messages(card)} (r looks at it first)"
-    head = " · ".join(part for part in (card.id, card.source, _key_text(card), _messages(card)) if part)
+        return "It would go on here after a repair; r looks at that first, step by step."
     marks = model.marks(id)
     if marks:
         told = " ".join(one.text for one in marks)
@@ -127,9 +133,7 @@ def about(model: LineageModel, id: str, *, ghost: bool) -> str:
         told = f"set aside: {', '.join(model.set_aside(id))} (i takes that back)"
     else:
         told = relation_text(model, id)
-    if donor is not None:
-        told += f" It goes on from {donor.name}."
-    return f"{head}\n{told}"
+    return told if donor is None else f"It goes on from {donor.name}. {told}"
 
 
 def _key_text(card: Card) -> str:

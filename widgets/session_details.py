@@ -46,7 +46,9 @@ class SessionDetails(VerticalScroll):
 
     def on_mount(self) -> None:
         for name in PARTS:
-            self.query_one(f"#{name}").border_title = f" {name} "
+            part = self.query_one(f"#{name}")
+            part.border_title = f" {name} "
+            part.display = False
 
     def show(self, headline: Text, parts: Mapping[str, Text], *, top: bool) -> None:
         """Another text where it differs. `top` goes back to the beginning: it is another session."""

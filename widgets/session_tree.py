@@ -17,7 +17,7 @@ KIND_FROM, MESSAGES_FROM, ACTIVE_FROM, SOURCE_FROM, END_FROM = 50, 58, 72, 86, 1
 """Cells of the list from which a column is shown."""
 
 _KIND, _MESSAGES, _ACTIVE, _SOURCE, _END = 12, 5, 11, 10, 15
-_LEAST_NAME = 16
+_LEAST_NAME = 14
 """Cells that a name keeps, however deep it stands."""
 
 
@@ -154,7 +154,7 @@ class SessionTree(LineList):
         room = max(0, width - sum(size + 2 for _, size in columns))
         below = f" ▲{short_count(row.below)}" if row.below else ""
         lead = _lead(row, room - len(below))
-        glyph = f"{row.glyph or ' '} "
+        glyph = f"{row.glyph} " if row.glyph else ""
         left = max(0, room - cell_len(lead) - cell_len(glyph) - len(below))
         cut = fit_tail if row.is_id else fit
         cells: list[Cell] = [

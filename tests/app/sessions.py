@@ -90,6 +90,27 @@ def a_family(home: Path) -> Sessions:
     return made
 
 
+def a_forest(home: Path) -> Sessions:
+    """The family, and around it what a home of some weeks holds: other chats, delegates, schedules, unsure rows."""
+    made = a_family(home)
+    for name, key in (("anna", "7"), ("bert", "8")):
+        made.chat(f"20260529_10{key}000_{name}", ago=50_000, messages=6, title=f"Chat of {name}", user_id=key,
+                  chat_id=key, session_key=f"agent:main:telegram:dm:{key}")  # fmt: skip
+    made.add("20260529_224500_5c11e0aa", ago=49_500, messages=30, every=600)
+    made.chat("20260501_080000_0d0e0f00", ago=2_500_000, messages=9, source="discord", title="Garden plan",
+              session_key="agent:main:discord:channel:900", chat_id="900", chat_type="channel")  # fmt: skip
+    made.add("20260530_060000_cron01", ago=21_600, messages=5, source="cron", title="Morning digest",
+             ended_at=NOW - 21_500, end_reason="cron_complete")  # fmt: skip
+    made.chat("20260530_101500_aa10bb20", ago=6300, messages=14, source="slack", title="Invoice numbers next year",
+              session_key="agent:main:slack:dm:U04", chat_id="U04", user_id="U04")  # fmt: skip
+    for n in range(3):
+        made.add(f"20260530_10{n + 2}000_sub{n}", ago=6000 - n * 600, messages=4, source="subagent",
+                 parent_session_id="20260530_101500_aa10bb20", title=f"Look up invoice {n + 1}",
+                 model_config='{"_delegate_from": "20260530_101500_aa10bb20"}',
+                 ended_at=NOW - 5900 + n * 600, end_reason="agent_close")  # fmt: skip
+    return made
+
+
 def two_donors(home: Path) -> Sessions:
     """Two chats fell quiet just before a row without any identity began: a person must say which one goes on in it."""
     made = Sessions(home)

@@ -117,14 +117,14 @@ def test_large_trees_start_folded() -> None:
     assert len(shown(many, folds={"a": False})) == 14
 
 
-def test_a_deep_chain_is_indented_no_further_than_eight_levels() -> None:
+def test_a_deep_chain_is_indented_no_further_than_six_levels() -> None:
     chain = {f"s{n}": f"s{n - 1}" if n else None for n in range(180)}
     model = shown(grown(chain), folds={"s0": False} | {f"s{n}": False for n in range(180)})
     lines = drawn(model)
     assert len(lines) == 180
-    assert lines[8] == " " * 21 + "╰──▾s8"
-    assert lines[9] == " " * 24 + "╰9▾s9"
-    assert lines[179] == " " * 24 + "╰179s179"
+    assert lines[6] == " " * 15 + "╰──▾s6"
+    assert lines[7] == " " * 15 + "╰7▾s7"
+    assert lines[179] == " " * 15 + "╰179s179"
 
 
 def test_a_hundred_thousand_levels_are_no_recursion() -> None:
