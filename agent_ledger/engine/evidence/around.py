@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from ..queries import COLUMNS_QUERY
@@ -13,6 +14,7 @@ from ..tools import only_looks
 from . import recorded
 from .facts import COARSE_S, CannotTellError, Facts
 from .recorded import Recorded
+from .verdict import quoted
 
 SOON_S = 60.0
 """An effect that shows up within so long of its call, and that nobody else explains, is taken for that call's."""
@@ -24,6 +26,9 @@ BEFORE = 300
 """Calls before a call that are looked at too: one that hung may have landed after it."""
 
 MOST = 20_000
+
+MOST_NAMES = 1_000
+"""Names of a folder that are looked at one by one."""
 
 HANDS = ("terminal", "execute_code", "process", "process_manage", "write_file", "patch")
 """Tools by which an agent could have done by hand what another tool does."""
@@ -78,12 +83,17 @@ def untouched() -> LastWrite:
     return LastWrite(True, False, False)
 
 
-def last_write(call: Recorded, moment: float, others: Sequence[Recorded], grain: float = 0.0) -> LastWrite:
-    """`moment`: when the store was last written; `others`: every other call that may have written it."""
+def last_write(
+    call: Recorded, moment: float, others: Sequence[Recorded], grain: float = 0.0, *, told: bool = False
+) -> LastWrite:
+    """`moment`: when the store was last written; `others`: every other call that may have written it.
+
+    `told`: something else than a call is known to have written it then.
+    """
     at = issued(call)
     before = moment + grain < at - COARSE_S
     rivals = [other for other in others if may_explain(other, moment, grain)]
-    known = not before and moment - at <= UNSEEN_S and explained(others, moment, grain)
+    known = not before and moment - at <= UNSEEN_S and (told or explained(others, moment, grain))
     return LastWrite(before, may_be_of(call, moment, grain) and not rivals, known)
 
 
@@ -98,12 +108,14 @@ def chosen(call: Recorded, facts: Facts, name: str, choices: Iterable[str]) -> s
     return ""
 
 
-def harmless(other: Recorded, looks: re.Pattern[str]) -> bool:
+def harmless(other: Recorded, looks: re.Pattern[str] | None = None) -> bool:
     """Is this a command that only looks, by itself or by a pattern that the whole of it must match?"""
     command = other.text("command")
     if other.tool_name != "terminal" or command is None:
         return False
-    return only_looks("terminal", other.args_text) or looks.fullmatch(command.strip()) is not None
+    if only_looks("terminal", other.args_text):
+        return True
+    return looks is not None and looks.fullmatch(command.strip()) is not None
 
 
 class Around:
@@ -156,3 +168,20 @@ def others(facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "")
     if around is None:
         around = _OF[facts] = Around()
     return around.others(facts, call, tools, word)
+
+
+def last_change(facts: Facts, folder: Path, apart_from: str = "") -> tuple[float, bool]:
+    """When a name was last made, renamed or removed in a folder, and whether a name that is there now explains it.
+
+    (0, False) where there is no such folder. `apart_from`: a name that explains nothing.
+    """
+    place = facts.look(folder)
+    if not place.exists:
+        return 0.0, False
+    if place.kind != "folder":
+        raise CannotTellError(f"{quoted(folder)} is no folder of its own.")
+    names = facts.names(folder)
+    if len(names) > MOST_NAMES:
+        return place.modified, False
+    made = (facts.look(folder / name).changed for name in names if name != apart_from)
+    return place.modified, any(abs(changed - place.modified) <= COARSE_S for changed in made)

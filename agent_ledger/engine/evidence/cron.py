@@ -54,8 +54,6 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
 class Created:
     """What is known of one call to make a job."""
 
-    there: bool
-    """Is there a list at all?"""
     mine: tuple[Job, ...] = ()
     """Jobs as asked for, made when this call would have made them, that no other recorded call explains."""
     shared: tuple[Job, ...] = ()
@@ -88,13 +86,11 @@ def judge_create(seen: Created, now: float) -> Verdict:
         )
     if seen.gone:
         return unknown(now, "No job like it is on the list.", seen.gone)
-    return _nothing(seen.write, now, "No job like it is on the list of scheduled jobs.", seen.there)
+    return _nothing(seen.write, now, "No job like it is on the list of scheduled jobs.")
 
 
-def _nothing(write: LastWrite, now: float, missing: str, there: bool = True) -> Verdict:
+def _nothing(write: LastWrite, now: float, missing: str) -> Verdict:
     """Absent, where the list was not written since or only by known calls soon after; else unknown."""
-    if not there:
-        return absent(now, missing, "There is no list of scheduled jobs in this home.")
     if write.before:
         return absent(now, missing, "The list was last written before the call.")
     if write.known:
@@ -157,7 +153,7 @@ def _removed(seen: Changed, job: Job | None, now: float) -> Verdict:
         return absent(now, f"The job {quoted(job.name)} ({job.id}) is still on the list.", job.standing())
     missing = f"No job {quoted(seen.ref)} is on the list."
     if seen.write.before:
-        return unknown(now, missing, "It was gone before the call came.")
+        return absent(now, missing, "It was gone before the call came, which changed nothing.")
     if seen.write.ours:
         return landed(now, missing, "The list was last written right after the call, and by no other recorded call.")
     return unknown(now, missing, "Whether this call removed it cannot be told: the list was written again since.")
@@ -183,7 +179,7 @@ def _resumed(seen: Changed, job: Job, now: float) -> Verdict:
             return absent(now, f"{name} is paused, and has been since before the call.")
         return _nothing(seen.write, now, f"{name} is paused.")
     if seen.write.before:
-        return unknown(now, f"{name} was not paused when the call came.")
+        return absent(now, f"{name} was not paused when the call came, and the list was not written since.")
     if seen.write.ours:
         return landed(
             now, *filter(None, (f"{name} is not paused; the list was last written by this call.", seen.quiet))
@@ -193,17 +189,15 @@ def _resumed(seen: Changed, job: Job, now: float) -> Verdict:
 
 def _updated(seen: Changed, job: Job, now: float) -> Verdict:
     name = f"The job {quoted(job.name)} ({job.id})"
+    if seen.write.before:
+        return absent(now, f"The list with {name} was last written before the call.")
     if seen.as_asked is None:
-        if seen.write.before:
-            return absent(now, f"The list with {name} was last written before the call.")
         return unknown(now, f"{name} is there; what was to be changed about it cannot be compared.")
     if seen.as_asked:
-        if seen.write.before:
-            return unknown(now, f"{name} was as the call asked for before it came.")
         if seen.write.ours:
             return landed(now, f"{name} is as the call asked for, and the list was last written by it.")
         return unknown(now, f"{name} is as the call asked for, but it may have been so before, or by another call.")
-    if seen.rivals and not seen.write.before:
+    if seen.rivals:
         return unknown(now, f"{name} is not as the call asked for, but another call may have changed it since.")
     return _nothing(seen.write, now, f"{name} is not as the call asked for.")
 
@@ -239,7 +233,6 @@ def _created(
     sure = {other.id for job in shared for other in rivals[job.id] if other.confirmed and other.tool_name in TOOLS}
     strange = [job for job in born if job not in fitting and not explained(around, job.created or 0.0)]
     return Created(
-        there=store.there,
         mine=tuple(job for job in fitting if not rivals[job.id]),
         shared=tuple(shared),
         taken=len(sure),
@@ -255,8 +248,6 @@ def _alike(other: Recorded, facts: Facts, job: Job) -> bool:
 
 
 def _write(call: Recorded, store: Store, around: Sequence[Recorded], by_hand: Sequence[Recorded]) -> LastWrite:
-    if not store.there:
-        return untouched()
     told = last_write(call, store.written, [*around, *by_hand])
     return LastWrite(told.before, told.ours and not store.scheduled_at(store.written), told.known)
 
@@ -264,7 +255,7 @@ def _write(call: Recorded, store: Store, around: Sequence[Recorded], by_hand: Se
 def _gone(call: Recorded, store: Store, around: Sequence[Recorded], by_hand: Sequence[Recorded]) -> str:
     """Could a job that this call made have been removed, or have finished and been taken off the list?"""
     at = issued(call)
-    if store.there and store.written < at:
+    if store.written < at:
         return ""
     if any(other.id > call.id and _action(other) in ("remove", "") and other.effect != "none" for other in around):
         return "A job was removed since by another call; which one cannot be told."

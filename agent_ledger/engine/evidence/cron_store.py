@@ -57,7 +57,8 @@ class Store:
     there: bool
     jobs: tuple[Job, ...] = ()
     written: float = 0.0
-    """When the list was last written, by whichever of its times is the latest."""
+    """When the list was last written, by whichever of its times is the latest. Without a list, when anything in its
+    folder was last made or removed."""
     runs: tuple[Run, ...] = ()
     quiet: str = ""
     """Why nothing runs the jobs, as a sentence; empty where a scheduler shows itself."""
@@ -75,8 +76,7 @@ def read(facts: Facts) -> Store:
     place = facts.look(folder / "jobs.json")
     runs, quiet = _runs(facts, folder / "executions.db"), _quiet(facts, folder / "ticker_heartbeat")
     if not place.exists:
-        _never_there(facts, folder)
-        return Store(False, runs=runs, quiet=quiet)
+        return Store(False, written=facts.look(folder).modified, runs=runs, quiet=quiet)
     data = facts.json(place.path)
     listed = data.get("jobs") if isinstance(data, dict) else data
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
@@ -85,12 +85,6 @@ def read(facts: Facts) -> Store:
     return Store(
         True, tuple(map(_job, listed)), max(place.modified, place.changed, told or 0.0), runs=runs, quiet=quiet
     )  # fmt: skip
-
-
-def _never_there(facts: Facts, folder: Path) -> None:
-    """A list that is missing was never made, unless something else of the scheduler's is there."""
-    if facts.look(folder / "output").exists and facts.names(folder / "output"):
-        raise CannotTellError("The list of scheduled jobs is missing, though jobs have run in this home.")
 
 
 def _job(item: Mapping[str, Any]) -> Job:

@@ -1,12 +1,193 @@
-"""Verdicts on `skills` calls."""
+"""Skills: what the files under `skills/` say of a call to `skill_manage`.
+
+Hermes 0.19 changes one file a call, 0.22 takes a list of operations and undoes all of them where one fails. Both
+write a file by renaming a new one over it, so that a file's own time is that of its last change; a removal shows in
+the time of the folder above. Hermes 0.22 also keeps a log of changes, which names the session.
+"""
 
 from __future__ import annotations
 
-from .facts import Facts
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .around import HANDS, LastWrite, harmless, issued, last_change, last_write, may_be_of, may_explain, others
+from .facts import CannotTellError, Facts
 from .recorded import Recorded
-from .verdict import Verdict
+from .skill_store import SKILL_FILE, Step, Wanted, folder_of, log_of, steps_of, wanted
+from .verdict import ABSENT, LANDED, Verdict, absent, landed, quoted, unknown
+
+TOOLS = ("skill_manage",)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of one file, or of a whole skill that was to be deleted."""
+
+    shown: str
+    gone: bool
+    """Is it to be gone?"""
+    there: bool
+    write: LastWrite
+    """When it was last written; of what is not there, when a name last changed in the folder above."""
+    done: bool | None = None
+    """Is its text as the call asked for? None where that cannot be told."""
+    undone: bool = False
+    """May another recorded call have changed it since?"""
+    existed: bool = False
+    """Is it known to have been there before the call?"""
+
+
+def judge_seen(seen: Seen, now: float) -> Verdict:
+    """The verdict on one file."""
+    if seen.gone:
+        return _gone(seen, now)
+    if seen.write.before:
+        why = "was last written before the call" if seen.there else "is not there, and its folder is as before the call"
+        return absent(now, f"{seen.shown} {why}.")
+    if seen.done:
+        if seen.write.ours:
+            return landed(now, f"{seen.shown} is as the call asked for, and was last written right after it.")
+        return unknown(now, f"{seen.shown} is as the call asked for, but may have been written by somebody else.")
+    missing = f"{seen.shown} is {'not as the call asked for' if seen.there else 'not there'}."
+    if seen.done is None and seen.there:
+        return unknown(now, f"{seen.shown} was written since, and does not tell by whom.")
+    if seen.undone:
+        return unknown(now, missing, "But another call may have changed it since.")
+    if seen.write.known:
+        return absent(now, missing, "What changed there since the call is known, and is something else.")
+    return unknown(now, missing, "But somebody unknown has changed something there since.")
+
+
+def _gone(seen: Seen, now: float) -> Verdict:
+    if seen.there:
+        if seen.write.before:
+            return absent(now, f"{seen.shown} is still there, unchanged since before the call.")
+        return unknown(now, f"{seen.shown} is there, but may have been made anew since.")
+    if seen.write.before:
+        return absent(now, f"{seen.shown} was gone before the call came, which changed nothing.")
+    if seen.write.ours and seen.existed and not seen.undone:
+        return landed(now, f"{seen.shown} was there before the call and is gone; its folder changed right after it.")
+    return unknown(now, f"{seen.shown} is not there; whether this call removed it cannot be told.")
+
+
+def together(found: Sequence[Verdict], now: float) -> Verdict:
+    """One verdict for all files of a call: it is made as a whole, or a killed host left a part of it."""
+    evidence: list[str] = [text for verdict in found for text in verdict.evidence]
+    kinds = {verdict.verdict for verdict in found}
+    if kinds == {LANDED}:
+        return landed(now, *evidence)
+    if kinds == {ABSENT}:
+        return absent(now, *evidence)
+    if {LANDED, ABSENT} <= kinds:
+        evidence.insert(0, "Only a part of what the call asked for is there.")
+    return unknown(now, *evidence)
+
+
+# -- gathering ---------------------------------------------------------------------------------------------------------
 
 
 def judge(call: Recorded, facts: Facts) -> Verdict | None:
-    """Nothing can be told of these calls yet."""
-    return None
+    """The verdict on one call. Raises CannotTellError where the skill's place cannot be told or read."""
+    issued(call)
+    steps = steps_of(call)
+    if steps is None:
+        return _by_hash(call, facts)
+    if _logged(call, facts, steps):
+        return landed(
+            facts.now, "The host's own log of changes to skills holds every step of it, right after the call."
+        )
+    if _waits(facts, steps):
+        return unknown(facts.now, "A change of this skill waits for a person's approval.")
+    return together([judge_seen(_seen(call, facts, part, steps), facts.now) for part in wanted(steps)], facts.now)
+
+
+def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> Seen:
+    new = any(step.action == "create" and step.name == part.name for step in steps)
+    folder, place = folder_of(facts, part.name, part.category, new=new)
+    around = _others(call, facts, part.name)
+    shown = f"The skill {quoted(part.name, 60)}"
+    if part.file:
+        target = folder / part.file
+        if any(p in ("..", ".") for p in target.relative_to(folder).parts):
+            raise CannotTellError(f"{quoted(part.file)} leads out of the skill.")
+        place, shown = facts.look(target), f"The file {quoted(part.file, 60)} of the skill {quoted(part.name, 60)}"
+        if place.exists and place.kind != "file":
+            raise CannotTellError(f"{shown} is no plain file.")
+    if place.exists:
+        own = facts.look(folder / SKILL_FILE) if not part.file else place
+        write = last_write(call, max(own.modified, own.changed), around)
+        done = part.done(facts.text(place.path)) if part.file and not part.gone else None
+        return Seen(shown, part.gone, True, write, done, _after(call, around))
+    above = place.path.parent
+    while not facts.look(above).exists and above != facts.home:
+        above = above.parent
+    moment, told = last_change(facts, above)
+    write = last_write(call, moment, around, told=told)
+    return Seen(shown, part.gone, False, write, False, _after(call, around), _existed(call, around, part))
+
+
+def _others(call: Recorded, facts: Facts, name: str) -> list[Recorded]:
+    word = name.rsplit("/", 1)[-1]
+    by_hand = [other for other in others(facts, call, HANDS, word) if not harmless(other)]
+    return [other for other in [*others(facts, call, TOOLS, word), *by_hand] if other.effect != "none"]
+
+
+def _after(call: Recorded, around: Sequence[Recorded]) -> bool:
+    return any(other.id > call.id for other in around)
+
+
+def _existed(call: Recorded, around: Sequence[Recorded], part: Wanted) -> bool:
+    """Did a confirmed call before this one write it, with nothing since that may have removed it?"""
+    there = False
+    for other in around:
+        if other.id > call.id:
+            break
+        steps = steps_of(other) if other.tool_name in TOOLS else None
+        if steps is None:
+            there = False
+            continue
+        for end in wanted(steps):
+            if end.name == part.name and (end.file == part.file or not part.file or not end.file):
+                there = other.confirmed and not end.gone
+    return there
+
+
+def _logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
+    """Does the host's log hold every step? A batch that failed is undone, and its last steps are not in there."""
+    log = [entry for entry in log_of(facts) if may_be_of(call, entry.at) and entry.session_id in ("", call.session_id)]
+    around = _others(call, facts, steps[0].name)
+    for step in steps:
+        fitting = [entry for entry in log if entry.action == step.action and entry.name == step.name]
+        fitting = [entry for entry in fitting if not any(may_explain(other, entry.at) for other in around)]
+        if len(fitting) < sum(1 for one in steps if (one.action, one.name) == (step.action, step.name)):
+            return False
+    return True
+
+
+def _waits(facts: Facts, steps: Sequence[Step]) -> bool:
+    """Changes that a person must approve lie in a folder of their own."""
+    folder = facts.home / "pending" / "skills"
+    if not facts.look(folder).exists:
+        return False
+    names = {step.name for step in steps}
+    for name in facts.names(folder):
+        if name.endswith(".json"):
+            text = facts.text(folder / name)
+            if any(f'"{skill}"' in text for skill in names):
+                return True
+    return False
+
+
+def _by_hash(call: Recorded, facts: Facts) -> Verdict:
+    """A call whose texts are not stored: its one file can still be compared by keyed hash."""
+    name, action = call.args.get("name"), call.args.get("action")
+    argument = "file_content" if action == "write_file" else "content"
+    if not isinstance(name, str) or action not in ("create", "edit", "write_file") or argument not in call.value_hashes:
+        raise CannotTellError("What the call asked for is not stored whole.")
+    file = str(call.args.get("file_path") or SKILL_FILE) if action == "write_file" else SKILL_FILE
+    part = Wanted(name, str(call.args.get("category") or ""), file, text="")
+    steps = (Step(action, name, part.category, file, ""),)
+    seen = _seen(call, facts, part, steps)
+    folder, _ = folder_of(facts, name, part.category, new=action == "create")
+    done = facts.is_value(call, argument, facts.text(folder / file)) if seen.there else False
+    return judge_seen(Seen(seen.shown, False, seen.there, seen.write, done, seen.undone), facts.now)

@@ -1,0 +1,210 @@
+"""Skills as files: where one lies, what a call would leave of each, and what the host's own log of changes says."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .facts import CannotTellError, Facts, Place
+from .recorded import Recorded
+from .verdict import quoted
+
+ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
+
+SKILL_FILE = "SKILL.md"
+
+MOST_LOG = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation of a call. `text`: what a file is to be, where it is written whole."""
+
+    action: str
+    name: str
+    category: str = ""
+    file: str = SKILL_FILE
+    text: str | None = None
+    old: str = ""
+    new: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one file of a skill is to be after all steps of a call: gone, this text, or a text with these spans."""
+
+    name: str
+    category: str
+    file: str
+    """Empty where the skill as a whole is to be gone."""
+    gone: bool = False
+    text: str | None = None
+    spans: tuple[tuple[str, str], ...] = ()
+    """(old, new) of each replacement in a text that is not known as a whole."""
+
+    def done(self, text: str) -> bool | None:
+        """Does a file with this text look as if it had been done? None where it fits both."""
+        if self.text is not None:
+            return _ends(text) == _ends(self.text)
+        told = {_spliced(text, old, new) for old, new in self.spans}
+        return told.pop() if len(told) == 1 else None
+
+
+def _spliced(text: str, old: str, new: str) -> bool | None:
+    """The host also takes a span whose blanks differ: the new text may then stand there otherwise than asked for."""
+    if old not in text:
+        return True if new in text else None
+    if not new or new not in text:
+        return False
+    return True if old in new and text.count(old) == text.count(new) * new.count(old) else None
+
+
+def _ends(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def steps_of(call: Recorded) -> tuple[Step, ...] | None:
+    """What a call asks for, in its order; None where that is not stored whole or makes no sense."""
+    args = call.args
+    if call.args_cut or call.args_redacted:
+        return None
+    listed = args.get("operations")
+    if isinstance(listed, str):
+        try:
+            listed = json.loads(listed)
+        except ValueError:
+            return None
+    items: Any = [args] if listed is None else listed
+    if not isinstance(items, list) or not items:
+        return None
+    found = [_step(item, args.get("name")) for item in items]
+    return tuple(step for step in found if step is not None) if all(found) else None
+
+
+def _step(item: object, default_name: object) -> Step | None:
+    if not isinstance(item, Mapping):
+        return None
+    action, name = item.get("action"), item.get("name") or default_name
+    if action not in ACTIONS or not isinstance(name, str) or not name:
+        return None
+    words = {key: item.get(key) or "" for key in ("category", "file_path", "content", "old_string", "new_string")}
+    if not all(isinstance(value, str) for value in words.values()):
+        return None
+    text: str | None = None
+    file = words["file_path"] or SKILL_FILE
+    if action in ("create", "edit") or (action == "patch" and words["content"]):
+        text, file = words["content"], SKILL_FILE
+    elif action == "write_file":
+        given = item.get("file_content")
+        if not isinstance(given, str):
+            return None
+        text = given
+    elif action == "patch" and not words["old_string"]:
+        return None
+    return Step(str(action), name, words["category"], file, text, words["old_string"], words["new_string"])
+
+
+def wanted(steps: Sequence[Step]) -> tuple[Wanted, ...]:
+    """What each file is to be in the end, in the order in which the files are first met."""
+    found: dict[tuple[str, str], Wanted] = {}
+    for step in steps:
+        if step.action == "delete":
+            found[(step.name, "")] = Wanted(step.name, step.category, "", gone=True)
+            continue
+        file = posixpath.normpath(step.file.lstrip("/"))
+        before = found.get((step.name, file), Wanted(step.name, step.category, file))
+        if step.action == "remove_file":
+            after = Wanted(step.name, before.category, file, gone=True)
+        elif step.text is not None:
+            after = Wanted(step.name, step.category or before.category, file, text=step.text)
+        elif before.text is not None and before.text.count(step.old) == 1:
+            after = Wanted(step.name, before.category, file, text=before.text.replace(step.old, step.new))
+        else:
+            after = Wanted(step.name, before.category, file, spans=(*before.spans, (step.old, step.new)))
+        found[(step.name, file)] = after
+    return tuple(found.values())
+
+
+def folder_of(facts: Facts, name: str, category: str, *, new: bool) -> tuple[Path, Place]:
+    """Where a skill lies, or would be made. Raises CannotTellError where there may be several, or one elsewhere."""
+    root = facts.home / "skills"
+    parts = [part for part in (*category.split("/"), *name.split("/")) if part]
+    if not parts or any(part in (".", "..") or "\\" in part for part in parts):
+        raise CannotTellError(f"{quoted(name)} is no name of a skill.")
+    _no_links(facts, root, parts)
+    place = facts.look(root.joinpath(*parts))
+    if new or place.kind == "folder":
+        if new and not place.exists:
+            _only_here(facts)
+        return place.path, place
+    found = [path for path in _nested(facts, root) if path.name == parts[-1]]
+    if len(found) != 1:
+        _only_here(facts)
+        if found:
+            raise CannotTellError(f"Several skills have the name {quoted(name)}.")
+        return place.path, place
+    return found[0], facts.look(found[0])
+
+
+def _no_links(facts: Facts, root: Path, parts: Sequence[str]) -> None:
+    path = root
+    for part in ("", *parts):
+        path = path / part if part else path
+        if facts.look(path).kind == "link":
+            raise CannotTellError(f"{quoted(path)} is a link, which is not followed.")
+
+
+def _nested(facts: Facts, root: Path) -> list[Path]:
+    """Folders of skills below categories, two levels deep as the host keeps them."""
+    found = []
+    for category in _folders(facts, root):
+        for inner in _folders(facts, category):
+            found.append(inner)
+            found += [deep for deep in _folders(facts, inner) if facts.look(deep / SKILL_FILE).exists]
+    return [path for path in found if facts.look(path / SKILL_FILE).exists]
+
+
+def _folders(facts: Facts, path: Path) -> list[Path]:
+    if facts.look(path).kind != "folder":
+        return []
+    names = [name for name in facts.names(path) if not name.startswith(".")]
+    return [path / name for name in names if facts.look(path / name).kind == "folder"]
+
+
+def _only_here(facts: Facts) -> None:
+    """Raise CannotTellError where the home's configuration may name other places for skills."""
+    path = facts.home / "config.yaml"
+    if facts.look(path).exists and any(word in facts.text(path) for word in ("create_dir", "external_dirs")):
+        raise CannotTellError("This home names other places for skills too, which are not looked into.")
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One line of the host's own log of changes to skills (Hermes 0.22 writes it after each change)."""
+
+    at: float
+    action: str
+    name: str
+    session_id: str
+
+
+def log_of(facts: Facts) -> tuple[Logged, ...]:
+    """That log, as far as it is there; lines that are none of it are passed over."""
+    path = facts.home / "skills" / ".curator_ledger.jsonl"
+    if not facts.look(path).exists:
+        return ()
+    found = []
+    for line in facts.text(path, limit=MOST_LOG).splitlines():
+        try:
+            entry = json.loads(line)
+            at = datetime.fromisoformat(entry["ts"]).timestamp()
+            session = (entry.get("evidence") or {}).get("session_id") or ""
+            found.append(Logged(at, str(entry["action"]), str(entry["skill"]), str(session)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, OverflowError):
+            continue
+    return tuple(found)
