@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_ledger.engine.commands import examine
-from agent_ledger.engine.posture.plain import KNOWN, is_plain, plain_file, runs_a_path
+from agent_ledger.engine.posture.plain import KNOWN, is_plain, names_one_of, plain_file, runs_a_path
 
 from .ledgers import CLOUD_KEY, KEY, WIPE
 
@@ -55,6 +55,12 @@ RUNNING = ("sh run.sh", "python3 tools/a.py -v", "cd app && ./go", "source env.t
 @pytest.mark.parametrize("text", RUNNING)
 def test_a_call_that_may_run_a_written_file_is_known(text: str) -> None:
     assert runs_a_path(json.dumps({"command": text, "timeout": 60}))
+
+
+def test_names_among_words() -> None:
+    for text in ("sh run.sh", "python3 tools/run.sh/. -v", "x=1 ./run.sh;ls", "cd a && . b/run.sh", "sh r'un'.sh"):
+        assert names_one_of(json.dumps({"command": text}), {"run.sh": 1}), text
+    assert not names_one_of(json.dumps({"command": "sh tools/other.sh run.sh2"}), {"run.sh": 1})
 
 
 def test_files() -> None:

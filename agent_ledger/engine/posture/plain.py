@@ -7,6 +7,7 @@ calls plain has no finding of its own; what it does not call plain is looked at 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import lru_cache
 
 from ..commands.builtins import SPECIAL
@@ -114,6 +115,7 @@ The two left out only run other commands, and are names of arguments in nearly e
 _OTHER_COMMANDS = frozenset(COMMANDS) - {"command"}
 
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
+_PARTS = re.compile(r"""[^\s"/;&|()=]+""")
 _STARTS_WITH_PATH = re.compile(
     r"""["(;&|]\s*+(?:'|[^\s"'/.=]*+[/.=]|(?:command|timeout|env|source|python\d?|node|sh|bash)\s)"""
 )
@@ -170,3 +172,10 @@ def plain_file(args_text: str) -> str | None:
 def runs_a_path(args_text: str) -> bool:
     """May a command begin with a path or a script's name (or a dot, which reads a file), and not with a program?"""
     return _STARTS_WITH_PATH.search(args_text) is not None
+
+
+def names_one_of(args_text: str, names: Container[str]) -> bool:
+    """May a word of these arguments, or a part of a path among them, be one of these names of files?"""
+    if "'" in args_text or "\\" in args_text:
+        return True  # Pieces of a name may be quoted one by one.
+    return any(part in names for part in _PARTS.findall(args_text))

@@ -18,7 +18,7 @@ from .acts import looked_at
 from .catalogue import IDS
 from .finding import Finding, finding
 from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, STOPPED, Run, Session
-from .plain import ALWAYS, FILES, is_plain, plain_file, quiet_call, runs_a_path
+from .plain import ALWAYS, FILES, is_plain, names_one_of, plain_file, quiet_call, runs_a_path
 from .rows import RawRow, Row, raw_row, text_of
 from .seen import Seen
 from .windows import Window
@@ -155,7 +155,7 @@ class Posture:
         args = raw[5]
         if type(args) is not str or (at is not None and at <= session.watched_until):
             return False
-        if not is_plain(args) or (session.written and runs_a_path(args)):
+        if not is_plain(args) or (session.written and runs_a_path(args) and names_one_of(args, session.written)):
             known = quiet_call(args) if raw[4] == "terminal" and not raw[6] else None
             if known is None or (session.written and asi05.wrote_one_of(session, known.run)):
                 return False
