@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ledger.engine.process import start_mark
+from ledger_tui.sources.small_files import read_text
 
 try:
     import fcntl
@@ -100,9 +101,7 @@ def _another(pid: int, recorded: object) -> bool:
 
 def _object(path: Path) -> dict[str, object]:
     """The JSON object in a small file; a bare number is a process. Raises OSError, ValueError."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        found = json.loads(file.read(_LIMIT).decode("utf-8", "replace"))
+    found = json.loads(read_text(path, _LIMIT))
     if isinstance(found, int) and not isinstance(found, bool):
         return {"pid": found}
     if not isinstance(found, dict):
