@@ -24,6 +24,7 @@ def test_there_is_one_for_every_promise() -> None:
         "policy_matching",
         "posture_rows",
         "prompt_messages",
+        "repair_rows",
         "routing_scan",
         "tmux_line",
         "writers",
