@@ -61,7 +61,7 @@ def _walk(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, .
             break
         known = True
         parent, end_reason, model_config, kind = row
-        if parent is None or end_reason != "compression" or kind == "tool" or _is_fork(model_config, parent):
+        if parent is None or end_reason != "compression" or kind == "tool" or is_fork(model_config, parent):
             break
         if parent in chain:
             break
@@ -69,7 +69,7 @@ def _walk(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, .
     return tuple(chain), known
 
 
-def _is_fork(model_config: object, parent: str) -> bool:
+def is_fork(model_config: object, parent: str) -> bool:
     """A marker that names another row than the parent was inherited, and says nothing of this one."""
     if not isinstance(model_config, str):
         return False
