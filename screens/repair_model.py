@@ -12,8 +12,11 @@ from ledger_tui.routing.survey import Survey
 
 from .policy_model import Rows
 
-ACCEPT, SKIP, CHOSEN, PERSON = "accept", "skip", "chosen", "needs a person"
-"""What is decided about a finding. The last: the evidence names no single donor, and nobody has chosen one."""
+ACCEPT, SKIP, CHOSEN, PERSON, END = "accept", "skip", "chosen", "needs a person", "end"
+"""What is decided about a finding. The fourth: the evidence names no single donor, and nobody has chosen one."""
+
+DORMANT = "dormant"
+"""Evidence of a session that lost nothing: it is open and silent, and only a person knows whether its talk is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Finding:
     donor_id: str | None
     """Where the evidence names one, or a person did."""
     evidence: str
-    """`lineage`, `contiguity`, or the kind of a further finding; empty where there is none."""
+    """`lineage`, `contiguity`, the kind of a further finding, or DORMANT; empty where there is none."""
     reason: str
     decision: str
 
@@ -47,6 +50,15 @@ def findings_of(survey: Survey) -> list[Finding]:
     return sorted(found.values(), key=lambda one: sessions[one.orphan_id].started_at or 0.0)
 
 
+def dormant(survey: Survey, only: Collection[str]) -> list[Finding]:
+    """Those of `only` that are open and silent. There may be hundreds, so nobody is shown them unasked."""
+    return [
+        Finding(one.session_id, None, DORMANT, one.text, SKIP)
+        for one in survey.zombies
+        if one.grade == DORMANT and one.session_id in only
+    ]
+
+
 def concerned(survey: Survey, session_id: str) -> frozenset[str]:
     """The lost rows that a row is about: itself, those that go on from it, and those that it goes on from."""
     found = {one.orphan_id: one for one in findings_of(survey)}
@@ -60,7 +72,7 @@ def concerned(survey: Survey, session_id: str) -> frozenset[str]:
         if one is not None and id not in ids:
             ids.add(id)
             wanted.append(one.donor_id or "")
-    return frozenset(ids)
+    return frozenset(ids) or frozenset(one.orphan_id for one in dormant(survey, {session_id}))
 
 
 class RepairModel:
@@ -71,13 +83,14 @@ class RepairModel:
         self.survey: Survey | None = None
         self.rows: Rows[Finding] = Rows(lambda one: one.orphan_id)
         self.chosen_by: dict[str, str] = {}
-        """By orphan: who chose its donor, and why."""
+        """By session: who chose its donor or ends it, and why."""
         self.plan: Plan | None = None
 
     def take(self, survey: Survey) -> None:
         """A newer survey: decisions stay where the finding is the same, the plan goes."""
         known = {one.orphan_id: one for one in self.rows.rows}
         fresh = [one for one in findings_of(survey) if self._only is None or one.orphan_id in self._only]
+        fresh += dormant(survey, self._only or ())
         self.survey, self.plan = survey, None
         self.rows.rows = [self._decided(one, known.get(one.orphan_id)) for one in fresh]
 
@@ -87,7 +100,7 @@ class RepairModel:
             return fresh
         if known.decision == CHOSEN and known.donor_id in self.survey.store.sessions:
             return replace(fresh, donor_id=known.donor_id, decision=CHOSEN)
-        return replace(fresh, decision=SKIP) if known.decision == SKIP else fresh
+        return replace(fresh, decision=known.decision) if known.decision in {SKIP, END} else fresh
 
     def decide(self, orphan_id: str, decision: str) -> None:
         """Accept or skip. Accepting needs a donor; a choice that is skipped is forgotten."""
@@ -108,6 +121,13 @@ class RepairModel:
                 self._put(at, replace(one, donor_id=donor_id, decision=CHOSEN))
                 self.chosen_by[orphan_id] = chosen_by
 
+    def end(self, session_id: str, chosen_by: str) -> None:
+        """A person says that the talk of this dormant session is over."""
+        for at, one in enumerate(self.rows.rows):
+            if one.orphan_id == session_id and one.evidence == DORMANT:
+                self._put(at, replace(one, decision=END))
+                self.chosen_by[session_id] = chosen_by
+
     def _put(self, at: int, one: Finding) -> None:
         rows = list(self.rows.rows)
         rows[at] = one
@@ -123,9 +143,15 @@ class RepairModel:
         return {one.orphan_id: one.donor_id or "" for one in self.rows.rows if one.decision == CHOSEN}
 
     @property
+    def ends(self) -> frozenset[str]:
+        """Sessions that are to be ended."""
+        return frozenset(one.orphan_id for one in self.rows.rows if one.decision == END)
+
+    @property
     def who_chose(self) -> str | None:
         """For the journal."""
-        told = [f"{orphan}: {self.chosen_by[orphan]}" for orphan in sorted(self.choices) if orphan in self.chosen_by]
+        decided = sorted({*self.choices, *self.ends})
+        told = [f"{id}: {self.chosen_by[id]}" for id in decided if id in self.chosen_by]
         return "; ".join(told) or None
 
     def card(self, id: str | None) -> Card | None:

@@ -18,6 +18,7 @@ from ledger_tui.routing.undo import Undone, undo
 from ledger_tui.sources.guard import SourceError
 
 from .feeds import Desk
+from .repair_model import RepairModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,12 @@ class RepairRun:
         live = self._desk.lineage
         return await asyncio.to_thread(safety_checks, live.path, live.home, now=self._desk.clock())
 
-    async def plan(self, survey: Survey, only: frozenset[str], choices: dict[str, str]) -> Plan | Refusal:
+    async def plan(self, survey: Survey, model: RepairModel) -> Plan | Refusal:
+        """What the decisions in `model` come to."""
         live, now = self._desk.lineage, self._desk.clock()
+        only, choices, end, gap = model.only, dict(model.choices), model.ends, survey.max_gap_s
         return await _answer(
-            lambda: propose(live.path, survey, only=only, choices=choices, now=now, max_gap_s=survey.max_gap_s)
+            lambda: propose(live.path, survey, only=only, choices=choices, end=end, now=now, max_gap_s=gap)
         )
 
     async def repair(self, plan: Plan, *, stopped_by: str | None, chosen_by: str | None) -> Applied | Refusal:
@@ -91,3 +94,8 @@ def who() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "the person at the terminal"
+
+
+def by_whom(reason: str) -> str:
+    """Who decided, and why if they said so."""
+    return f"{who()}: {reason.strip()}" if reason.strip() else who()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import on, work
@@ -28,8 +29,8 @@ from widgets.step_line import StepLine
 from . import repair_words as words
 from .donors import DonorsScreen
 from .feeds import Desk
-from .repair_model import ACCEPT, CHOSEN, SKIP, Finding, RepairModel
-from .repair_run import Refusal, RepairRun, who
+from .repair_model import ACCEPT, CHOSEN, DORMANT, END, SKIP, Finding, RepairModel
+from .repair_run import Refusal, RepairRun, by_whom, who
 
 STEPS = ("Safety", "Findings", "Change", "Write", "Proof")
 SAFETY, FINDINGS, CHANGE, WRITE, PROOF = range(5)
@@ -84,7 +85,7 @@ class RepairWalkScreen(Screen[None]):
         yield Static("", id="notice", markup=False)
         with ContentSwitcher(initial=_PANES[SAFETY], id="panes"):
             yield Paragraphs(id="safety")
-            yield FindingList(self.model.rows, self._finding_cells, id="findings")
+            yield FindingList(self.model.rows, partial(words.finding_cells, self.model), id="findings")
             yield Paragraphs(id="change")
             yield Paragraphs(id="write")
             yield Paragraphs(id="proof")
@@ -172,16 +173,6 @@ class RepairWalkScreen(Screen[None]):
     def _time(self, at: float | None) -> str:
         return clock_text(at, self._desk.clock(), self._desk.zone)
 
-    def _finding_cells(self, one: Finding) -> tuple[str, str, str, str, str]:
-        orphan, donor = self.model.card(one.orphan_id), self.model.card(one.donor_id)
-        return (
-            words.decision_text(one),
-            orphan.name if orphan else one.orphan_id,
-            str(orphan.messages) if orphan else "",
-            donor.name if donor else "–",
-            one.evidence or one.reason,
-        )
-
     @property
     def _finding(self) -> Finding | None:
         rows, cursor = self.model.rows, self.query_one(FindingList).cursor
@@ -218,6 +209,8 @@ class RepairWalkScreen(Screen[None]):
             return self.step == PROOF and isinstance(self._outcome, Applied)
         if action == "back" and self._done is not None:
             return False
+        if action == "donors" and self._finding is not None and self._finding.evidence == DORMANT:
+            return False
         return self.step in _STEPS_OF[action]
 
     def action_leave(self) -> None:
@@ -246,14 +239,20 @@ class RepairWalkScreen(Screen[None]):
     @on(LineList.Moved, "#findings")
     def _moved(self) -> None:
         self._paint_findings()
+        self.refresh_bindings()
 
     @on(LineList.Opened, "#findings")
     def _opened(self) -> None:
-        self.action_donors()
+        if self.check_action("donors", ()):
+            self.action_donors()
 
     def action_decide(self, decision: str) -> None:
         one = self._finding
         if one is None:
+            return
+        if decision == ACCEPT and one.evidence == DORMANT:
+            hint = f"Type {END}, and after it why if you like: both go into the journal. An empty line closes."
+            self._ask(END, "Is its talk over?", hint)
             return
         if decision == ACCEPT and one.donor_id is None and one.decision != SKIP:
             self.action_donors()
@@ -270,7 +269,7 @@ class RepairWalkScreen(Screen[None]):
         def chosen(answer: tuple[str, str] | None) -> None:
             if answer is not None:
                 donor_id, reason = answer
-                self.model.choose(one.orphan_id, donor_id, f"{who()}{f': {reason}' if reason else ''}")
+                self.model.choose(one.orphan_id, donor_id, by_whom(reason))
                 self._paint()
 
         named = one.donor_id if one.decision != CHOSEN else None
@@ -284,7 +283,7 @@ class RepairWalkScreen(Screen[None]):
         survey = self.model.survey
         if survey is None:
             return
-        answer = await self._run.plan(survey, self.model.only, dict(self.model.choices))
+        answer = await self._run.plan(survey, self.model)
         if isinstance(answer, Refusal):
             self._notice = f"{answer.reason} {answer.remedy}".strip()
         else:
@@ -293,7 +292,7 @@ class RepairWalkScreen(Screen[None]):
 
     def _ask_to_write(self) -> None:
         plan = self.model.plan
-        if plan is None or not plan.adoptions:
+        if plan is None or plan.empty:
             self.notify("There is nothing to write", markup=False)
             return
         failed = [one for one in self._checks if one.state == FAIL]
@@ -316,8 +315,9 @@ class RepairWalkScreen(Screen[None]):
 
     @on(PromptBar.Answered)
     def _answered(self, event: PromptBar.Answered) -> None:
-        word = event.value.strip().lower()
-        if word and word != event.purpose:
+        word, _, reason = event.value.strip().partition(" ")
+        word = word.lower()
+        if word and (word != event.purpose or (reason and word != END)):
             event.bar.complain(f"That is not the word: {event.purpose}. An empty line closes.")
             return
         event.bar.close()
@@ -329,6 +329,8 @@ class RepairWalkScreen(Screen[None]):
             self._write()
         elif word == UNDO:
             self._undo()
+        elif word == END and self._finding is not None:
+            self.model.end(self._finding.orphan_id, by_whom(reason))
         self._paint()
 
     @on(PromptBar.Dismissed)

@@ -15,14 +15,14 @@ from ledger_tui.routing.undo import Undone
 from widgets.look import age_text, count_text
 from widgets.paragraphs import Paragraph
 
-from .repair_model import ACCEPT, CHOSEN, PERSON, SKIP, Finding, RepairModel
+from .repair_model import ACCEPT, CHOSEN, DORMANT, END, PERSON, SKIP, Finding, RepairModel
 
 TimeOf = Callable[[float | None], str]
 
 _MARKS = {OK: ("✓", "good"), FAIL: ("✗", "bad")}
 _DOUBT = ("?", "doubt")
 
-DECISION_GLYPHS = {ACCEPT: "✓", CHOSEN: "★", SKIP: "–", PERSON: "?"}
+DECISION_GLYPHS = {ACCEPT: "✓", CHOSEN: "★", SKIP: "–", PERSON: "?", END: "■"}
 
 _EVIDENCE = {
     "lineage": "its recorded parent carries the identity of the same platform",
@@ -61,6 +61,13 @@ def decision_text(one: Finding) -> str:
     return f"{DECISION_GLYPHS[one.decision]} {one.decision}"
 
 
+def finding_cells(model: RepairModel, one: Finding) -> tuple[str, str, str, str, str]:
+    """Decision, session, messages, from whom it goes on, evidence."""
+    orphan, donor = model.card(one.orphan_id), model.card(one.donor_id)
+    name, messages = (orphan.name, count_text(orphan.messages)) if orphan else (inert(one.orphan_id), "")
+    return decision_text(one), name, messages, donor.name if donor else "–", one.evidence or one.reason
+
+
 def findings_empty(model: RepairModel) -> str:
     if model.survey is None:
         return "reading…"
@@ -79,6 +86,10 @@ def evidence(model: RepairModel, one: Finding, time_of: TimeOf) -> list[Paragrap
         key, quiet = _identity(donor, "session_key"), time_of(donor.last_active)
         text = f"{donor.name} · {_count(donor)} · {key} · quiet since {quiet}{_gap(orphan, donor)}"
         out.append(Paragraph(text, "", "goes on from ", "quiet"))
+    if one.evidence == DORMANT:
+        text = "a: say that its talk is over, and the next message begins a new one. Nothing ends it by itself."
+        ended = f"ended by {inert(model.chosen_by.get(one.orphan_id, 'you'))}; its messages stay"
+        return [*out, Paragraph(one.reason), Paragraph(ended if one.decision == END else text, "doubt")]
     if one.decision == CHOSEN:
         out.append(Paragraph(f"chosen by {inert(model.chosen_by.get(one.orphan_id, 'you'))}", "doubt"))
     elif one.decision == PERSON:
@@ -108,7 +119,7 @@ def _identity(card: Card, column: str) -> str:
 
 def finding_totals(model: RepairModel) -> str:
     """How many of each decision."""
-    counts = dict.fromkeys((ACCEPT, CHOSEN, SKIP, PERSON), 0)
+    counts = dict.fromkeys(DECISION_GLYPHS, 0)
     for one in model.rows.rows:
         counts[one.decision] += 1
     return " · ".join(
@@ -123,18 +134,22 @@ def change(model: RepairModel, plan: Plan | None, time_of: TimeOf) -> list[Parag
     """Every cell before and after, row by row; then where each chat goes on."""
     if plan is None:
         return [Paragraph("working it out…", "quiet")]
-    if not plan.adoptions:
+    if plan.empty:
         out = [Paragraph("Nothing would be changed.", "strong"), NOTHING]
         return out + list(_skipped(model, plan))
     cells = len(plan.changes)
-    taken = _many(len(plan.adoptions), "row")
-    head = f"{taken} would be taken back, {_many(cells, 'cell')} written. Nothing else is touched."
+    parts = [f"{_many(len(plan.adoptions), 'row')} would be taken back"] if plan.adoptions else []
+    parts += [f"{_many(len(plan.endings), 'row')} would be ended"] if plan.endings else []
+    head = f"{', '.join(parts)}, {_many(cells, 'cell')} written. Nothing else is touched."
     out = [Paragraph(head, "strong"), NOTHING]
     for answer in plan.answers:
         out += _answer(model, answer)
     out.append(NOTHING)
     for adoption in plan.adoptions:
         out += _adoption(model, adoption, time_of)
+    for ending in plan.endings:
+        out.append(Paragraph(f"{_row_text(model.card(ending.session_id))}: is ended by you", "strong", "■ "))
+        out += [line for one in ending.changes for line in _cell_change(one, time_of)]
     return out + list(_skipped(model, plan))
 
 

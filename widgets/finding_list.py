@@ -10,7 +10,7 @@ from .record_table import Field, Records, RecordTable
 Cells = tuple[str, str, str, str, str]
 """Decision, session, messages, from whom it goes on, evidence."""
 
-_STYLES = {"✓": "record--low", "★": "record--medium", "?": "record--high", "–": "record--quiet"}
+_STYLES = {"✓": "record--low", "★": "record--medium", "■": "record--medium", "?": "record--high", "–": "record--quiet"}
 
 
 class FindingList(RecordTable[Any]):

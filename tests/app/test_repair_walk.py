@@ -17,7 +17,7 @@ from widgets.prompt_bar import PromptBar
 
 from .conftest import Run, Start
 from .ledgers import Clock
-from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, a_family, hostile, the_incident, two_donors
+from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, Sessions, a_family, hostile, the_incident, two_donors
 from .test_lineage_screen import shown
 
 KEY = "agent:main:telegram:dm:5550001234"
@@ -255,6 +255,35 @@ async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, star
         await run.until_shown("The repair is done, and proven.")
     assert rows(store, "session_key")["lost"] == ("agent:main:telegram:dm:8",)
     assert "he wrote of the boat" in journal_of(home)
+
+
+async def test_a_silent_session_is_ended_only_by_a_person(home: Path, start: Start) -> None:
+    made = Sessions(home)
+    made.chat("old", ago=2_500_000, messages=4, title="Garden plan")
+    async with start((110, 30)) as run:
+        screen = await shown(run)
+        assert screen.model.view is not None
+        await run.press("r")
+        walk = await walking(run)
+        await run.press("n")
+        await run.until_shown("– skip", "Garden plan", "a: say that its talk is over")
+        await run.press("n")
+        await run.until_shown("Nothing would be changed.")
+        await run.press("b", "a")
+        await run.until_shown("Is its talk over?")
+        await run.type("end the garden is done")
+        await run.press("enter")
+        await run.until_shown("■ end", "the garden is done")
+        await run.press("n")
+        await run.until_shown("1 row would be ended", "is ended by you", "end_reason        NULL → ")
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: walk.step == PROOF)
+        await run.until_shown("The repair is done, and proven.")
+    (ended,) = rows(made.path, "ended_at IS NOT NULL").values()
+    assert ended == (1,)
+    assert "the garden is done" in journal_of(home)
 
 
 async def test_looking_at_donors_chooses_nobody(home: Path, start: Start) -> None:
