@@ -54,7 +54,7 @@ def read(text: str, *, variables: bool = False) -> list[Pipe] | None:
     return _read(text) if variables or "$" not in text else None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _read(text: str) -> list[Pipe] | None:
     if len(text) > LONGEST or not text.isascii():
         return None

@@ -24,8 +24,16 @@ _RESERVED = re.compile(
 )
 
 
+REMEMBERED, SHORT = 8, 4_096
+"""Texts whose tree is remembered, since loops have the same ones read again; and the longest of them."""
+
+
 def parse(text: str, depth: int = 0) -> list[Pipeline]:
     """Everything that `text` runs, in order. Raises UnreadableError only for absurd nesting."""
+    return _parse_short(text, depth) if len(text) <= SHORT else _parse(text, depth)
+
+
+def _parse(text: str, depth: int) -> list[Pipeline]:
     reader = _Reader(text, depth)
     found: list[Pipeline] = []
     while reader.at < len(text):
@@ -35,10 +43,17 @@ def parse(text: str, depth: int = 0) -> list[Pipeline]:
     return found
 
 
-@lru_cache(maxsize=32)
 def parse_text(text: str, depth: int = 0) -> Word:
     """`text` as it stands between double quotes, or in a here-document: variables and substitutions live in it."""
+    return _parse_short_text(text, depth) if len(text) <= SHORT else _parse_text(text, depth)
+
+
+def _parse_text(text: str, depth: int) -> Word:
     return _Reader(text, depth).quoted("")
+
+
+_parse_short = lru_cache(maxsize=REMEMBERED)(_parse)
+_parse_short_text = lru_cache(maxsize=REMEMBERED)(_parse_text)
 
 
 class _Reader(WordReader):
