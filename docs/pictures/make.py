@@ -12,6 +12,8 @@ NAMES = {
     "details.svg": "test_looks/test_picture_of_details.svg",
     "posture.svg": "test_posture_looks/test_picture_of_posture.svg",
     "policy.svg": "test_policy_looks/test_picture_of_policy.svg",
+    "lineage.svg": "test_lineage_looks/test_picture_of_lineage.svg",
+    "change.svg": "test_lineage_looks/test_picture_of_change.svg",
 }
 
 _WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.S)
