@@ -101,7 +101,7 @@ class LedgerApp(App[None]):
         self.state_changed: Signal[StateChange] = Signal(self, "state")
         self.row_source = RowSource(self.ledger_source.path, clock=clock)
         self.refusal_source = RefusalSource(self.ledger_source.path, clock=clock)
-        self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock)
+        self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock, mono=mono)
         self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
         self._latest: LedgerChange | None = None
         self._state_follower: Worker[None] | None = None

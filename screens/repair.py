@@ -140,7 +140,7 @@ class RepairScreen(RecordScreen):
 
     def _paint_about(self) -> None:
         one = self._chosen
-        self._say("about", words.about_repair(one, self._row_name) if one else "")
+        self._say("about", words.about_repair(one, self._row_name, self._desk.lineage.path) if one else "")
 
     def _row_name(self, id: str) -> str:
         card = self.model.card(id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from agent_ledger.engine.inert import clip, inert
 from ledger_tui.routing.apply import Applied, Step
@@ -285,12 +286,13 @@ def repairs_empty() -> str:
     return "no repair has been made in this home"
 
 
-def about_repair(one: Repair, names: Callable[[str], str]) -> str:
-    """Two lines on the past repair at the cursor."""
+def about_repair(one: Repair, names: Callable[[str], str], store: Path) -> str:
+    """Two lines on the past repair at the cursor. `store` is the one that the app is about."""
     rows = ", ".join(names(id) for id in one.orphan_ids[:3])
     more = f" and {len(one.orphan_ids) - 3} more" if len(one.orphan_ids) > 3 else ""
     crashed = " · its process ended in the middle of it" if one.crashed else ""
-    return f"{one.text}{crashed}\n{rows}{more} · backup {inert(one.backup.name)} · store {inert(str(one.store))}"
+    other = "" if one.store == store.resolve() else f" · of another store: {inert(str(one.store))}"
+    return f"{one.text}{crashed}{other}\n{rows}{more} · backup {inert(one.backup.name)}"
 
 
 def summary(model: RepairModel) -> list[Paragraph]:

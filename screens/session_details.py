@@ -50,6 +50,15 @@ class SessionDetailsScreen(Screen[None]):
         self._card.paint(details)
         self._read()
 
+    def on_screen_resume(self) -> None:
+        self._desk.lineage.look(self)
+
+    def on_screen_suspend(self) -> None:
+        self._desk.lineage.leave(self)
+
+    def on_unmount(self) -> None:
+        self._desk.lineage.leave(self)
+
     def _changed(self, change: SurveyChange) -> None:
         if change.fresh:
             self._read()

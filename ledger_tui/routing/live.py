@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ REST_FACTOR = 20.0
 
 LOOK_S = 0.5
 """How often it is asked whether the file changed at all."""
+
+CALLED_OFF_S = 5.0
+"""A reading goes on for so long after the last one looked away: somebody who asks for help comes back."""
 
 TELL_S = 0.1
 """How often a running reading says how far it has come."""
@@ -60,14 +64,22 @@ class LiveSurvey:
     """`look(who)` and `leave(who)` say whether anybody wants it; `changes()` is for one listener."""
 
     def __init__(
-        self, path: Path, home: Path, data: Path, *, clock: Callable[[], float], read: Read | None = None
+        self,
+        path: Path,
+        home: Path,
+        data: Path,
+        *,
+        clock: Callable[[], float],
+        mono: Callable[[], float] = time.monotonic,
+        read: Read | None = None,
     ) -> None:
         """`data` is the folder beside the ledger; `read` stands for the reading of the file in tests."""
         self.path, self.home = path, home
         self.ignored = IgnoredFile(data)
-        self._clock = clock
+        self._clock, self._mono = clock, mono
         self._read = read or self._survey
         self._lookers: set[Hashable] = set()
+        self._left_at = 0.0
         self._wanted = asyncio.Event()
         self._sooner = asyncio.Event()
         self._resting = False
@@ -86,10 +98,11 @@ class LiveSurvey:
         self._wanted.set()
 
     def leave(self, who: Hashable) -> None:
-        """Nobody behind `who` looks any longer; a running reading that nobody wants is called off."""
+        """Nobody behind `who` looks any longer; a running reading that nobody comes back for is called off."""
         self._lookers.discard(who)
         if not self._lookers:
             self._wanted.clear()
+            self._left_at = self._mono()
 
     def again(self) -> None:
         """Read anew at once, changed or not: something was done to the store."""
@@ -171,7 +184,8 @@ class LiveSurvey:
     # In the thread
 
     def _off(self, stopping: list[bool]) -> bool:
-        return bool(stopping) or not self._lookers or self._resting
+        unwanted = not self._lookers and self._mono() - self._left_at > CALLED_OFF_S
+        return bool(stopping) or unwanted or self._resting
 
     def _tell(self, progress: Progress) -> None:
         self._progress = progress
