@@ -67,7 +67,7 @@ def test_a_lone_mark_of_a_reset_is_merged_into_the_configuration_that_comes_late
     one.store.create("old", KIM)
     one.store.create("a", KIM, Origin(parent="old", model_config={"_reset_from": "old"}))
     one.store.create("a", KIM, Origin(model_config={"effort": "high"}))
-    one.store.create("a", KIM, Origin(model_config={"effort": "low"}))
+    one.store.create("a", KIM, Origin(model_config={"effort": "low", "voice": "soft"}))
     assert json.loads(*one.cells("a", "model_config")) == {"effort": "high", "_reset_from": "old"}
 
 
@@ -91,6 +91,12 @@ def test_a_refresh_heals_a_bare_row_and_takes_nulls_but_keeps_name_and_origin(on
     assert one.cells("a", *ROUTE) == OF_KIM
     one.store.refresh("a", replace(KIM, user_id=None, display_name=None, origin_json=None))
     assert one.cells("a", *ROUTE) == (KIM.session_key, None, KIM.chat_id, "dm", None, "Kim", KIM.origin_json)
+
+
+def test_a_refresh_says_who_it_is_for_and_nothing_else(one: Desk) -> None:
+    one.connection.execute("INSERT INTO sessions(id, source, started_at) VALUES('a', 'telegram', 1.0)")
+    one.store.refresh("a", KIM)
+    assert one.cells("a", "profile_name", "created_source", "started_at") == (None, None, 1.0)
 
 
 def test_without_a_key_or_an_id_nothing_is_refreshed(one: Desk) -> None:
@@ -275,6 +281,12 @@ def test_a_chain_that_bites_its_tail_ends(one: Desk) -> None:
     one.store.end("b", "compression")
     one.connection.execute("UPDATE sessions SET parent_session_id = 'b' WHERE id = 'a'")
     assert one.store.transcript("a") == [says("[one]")]
+
+
+def test_what_was_rewound_or_folded_is_no_longer_part_of_it(one: Desk) -> None:
+    one.store.append("a", KIM, says("one"), says("two"))
+    one.connection.execute("UPDATE messages SET active = 0 WHERE content = 'one'")
+    assert one.store.transcript("a") == [says("two")]
 
 
 def test_an_empty_history_is_valid(one: Desk) -> None:
