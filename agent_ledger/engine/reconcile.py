@@ -5,9 +5,9 @@ Every function works on an open store inside one transaction of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from . import notice, process
 from .history import Message, compaction_marker, delivered, results_in, will_be_merged
@@ -16,6 +16,9 @@ from .queries import WRITERS_QUERY, writer_from_row
 from .records import CONFIRMED, GHOST_REPORTED, Writer, utc_seconds, utc_text
 from .store import Store
 from .tools import only_looks
+
+if TYPE_CHECKING:
+    from .evidence.verdict import Verdict
 
 HINTS_A_SESSION = 5
 """Repeats that one conversation is told of at most."""
@@ -64,7 +67,16 @@ class Finding:
 # rows in question are few and have an index of their own.
 
 
-def reconcile(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None] = process.is_dead) -> str:
+Check = Callable[[Sequence[int]], Mapping[int, "Verdict"]]
+"""Verdicts on lost calls, by id; those that were not checked are missing."""
+
+
+def reconcile(
+    store: Store,
+    turn: Turn,
+    is_dead: Callable[[Writer], bool | None] = process.is_dead,
+    check: Check | None = None,
+) -> str:
     """Report what is newly lost or newly back, and return the notice for this turn; empty when nothing is new."""
     _judge_deliveries(store, turn)
     compacted = _note_compaction(store, turn)
@@ -74,6 +86,8 @@ def reconcile(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]
     reported = set(store.report([item.ledger_id for item in found.ghosts], ts=turn.ts, now_us=turn.now_us))
     items = [item for item in found.ghosts if item.ledger_id in reported]
     items += _again(store, turn)
+    if check is not None and items:
+        items = _checked(items, check)
     items += _back(store, turn)
     items += _repeats(store, turn)
     if compacted:
@@ -90,6 +104,17 @@ def reconcile(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]
         [(notice_id, item.ledger_id, item.kind, item.amount) for item in items],
     )
     return notice.compose(notice_id, items)
+
+
+def _checked(items: list[Item], check: Check) -> list[Item]:
+    """Lost calls with what can be told of them."""
+    found = check([item.ledger_id for item in items][: notice.ITEMS])
+    return [
+        replace(item, verdict=found[item.ledger_id].verdict, evidence=found[item.ledger_id].evidence[0])
+        if item.ledger_id in found
+        else replace(item, verdict="not checked")
+        for item in items
+    ]
 
 
 def _marks(turn: Turn) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from . import fingerprint
 from .events import Issue, Key, Settlement
+from .evidence.hook import in_hook
 from .history import messages_of
 from .keeper import Keeper
 from .lineage import Conversations
@@ -236,10 +238,11 @@ class Recorder:
 
     def pre_llm_call(self, *, session_id: str, turn_id: str, task_id: str, history: object) -> str:
         """The notice for this turn; empty when there is nothing to say."""
+        mono = self._mono()
         messages = messages_of(history)
         chain = self._conversations.of(session_id)
         self._settle_returned()
-        now, mono = self._clock(), self._mono()
+        now = self._clock()
         settings = self._settings.get(mono)
         turn = Turn(
             session_id=session_id,
@@ -259,7 +262,8 @@ class Recorder:
         def work(store: Store) -> tuple[str, str]:
             store.use(settings.durability)
             with store.transaction():
-                text = reconcile(store, turn)
+                check = partial(in_hook, store, self.paths, now=now, mono=self._mono, begun=mono)
+                text = reconcile(store, turn, check=check)
                 return text, last_compaction(store, chain)
 
         found = self.keeper.ask(work)

@@ -49,7 +49,7 @@ def test_the_example_of_the_notice_is_what_the_plugin_writes() -> None:
     items = [
         notice.Item(
             "ghost", 9, "2026-11-29T11:57:24.000Z", "terminal", '{"command": "git -C thesis push origin ch3"}',
-            age_s=46 * 60,
+            age_s=46 * 60, verdict="unknown", evidence="In which folder the command began is not recorded.",
         ),
         notice.Item(
             "done", 7, "2026-11-29T11:55:01.000Z", "terminal",

@@ -258,7 +258,10 @@ class Facts:
             raise CannotTellError(f"{quoted(path)} is {'not there' if not place.exists else 'no plain file'}.")
         try:
             connection = sqlite3.connect(
-                f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True, timeout=_BUSY_S, check_same_thread=False
+                f"{Path(os.path.abspath(path)).as_uri()}?mode=ro",
+                uri=True,
+                timeout=0.0 if self.quick else _BUSY_S,
+                check_same_thread=False,
             )
         except sqlite3.Error as error:
             raise CannotTellError(f"{quoted(path)} cannot be opened ({error}).") from error

@@ -18,6 +18,9 @@ from .recorded import Recorded
 MOST = 20_000
 """Calls that are looked at; of more it cannot be told what they did."""
 
+MOST_QUICKLY = 1_000
+"""The same where there is a deadline."""
+
 BEFORE = 200
 """Calls before the one in question that may have ended after it began."""
 
@@ -97,16 +100,17 @@ def _index(facts: Facts, call_id: int) -> _Index:
     if "effect" not in columns:
         query = recorded.query(columns, "WHERE id >= ? ORDER BY id", (first,))
     try:
-        rows = facts.ask(facts.ledger, facts.paths.ledger, *query, limit=MOST)
+        rows = facts.ask(facts.ledger, facts.paths.ledger, *query, limit=MOST_QUICKLY if facts.quick else MOST)
     except CannotTellError as error:
         if facts.time_is_up:
             raise
-        raise CannotTellError(f"More than {MOST} calls were recorded since: too many to tell what they did.") from error
-    index = _Index([recorded.from_row(row) for row in rows], first)
-    for number, call in enumerate(index.calls):
-        if not number % 200:
+        raise CannotTellError("Too many calls were recorded since to tell what each of them did.") from error
+    index = _Index([], first)
+    for number, row in enumerate(rows):
+        if not number % 50:
             facts.step()
-        _enter(index, call, facts)
+        index.calls.append(recorded.from_row(row))
+        _enter(index, index.calls[-1], facts)
     _indexes[facts] = index
     return index
 
