@@ -236,7 +236,8 @@ def _say_repairs(mine: Sequence[Repair], json: bool) -> None:
         print_json({"undone": None, "rows": 0, "repairs": [_repair(one) for one in mine]})
         return
     for one in mine:
-        say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}; copy: {inert(str(one.backup))}")
+        ended = f", {len(one.ended_ids)} ended" if one.ended_ids else ""
+        say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}{ended}; copy: {inert(str(one.backup))}")
     if not any(one.state == "applied" for one in mine):
         say("No repair of this store is in effect, so there is nothing to undo.")
 
@@ -244,6 +245,7 @@ def _say_repairs(mine: Sequence[Repair], json: bool) -> None:
 def _repair(one: Repair) -> dict[str, object]:
     return {
         "repair_id": one.repair_id, "state": one.state, "at": one.at, "orphan_ids": list(one.orphan_ids),
+        "ended_ids": list(one.ended_ids),
         "backup": str(one.backup), "text": one.text,
     }  # fmt: skip
 

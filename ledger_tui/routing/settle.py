@@ -47,6 +47,8 @@ class Repair:
     text: str
     crashed: bool
     """Its journal was left unfinished; see `settle`."""
+    ended_ids: tuple[str, ...] = ()
+    """Sessions that a person ended, as raw as the others."""
 
 
 def repairs(home: Path) -> tuple[Repair, ...]:
@@ -59,7 +61,8 @@ def _repair(home: Path, one: Journal) -> Repair:
     folder = journals.folder(home)
     orphans = tuple(str(adoption["orphan"]) for adoption in one.adoptions)
     text = inert(f"{one.repair_id}: {_TEXTS.get(state, state)}")
-    return Repair(one.repair_id, state, one.at, one.store, folder / one.backup, orphans, text, one.state in _UNSETTLED)
+    crashed = one.state in _UNSETTLED
+    return Repair(one.repair_id, state, one.at, one.store, folder / one.backup, orphans, text, crashed, one.endings)
 
 
 def _state(one: Journal) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ledger_tui.sources.guard import explain
+from ledger_tui.sources.guard import SourceError, connect, explain
 
 from .cells import CHANGEABLE, Cell, same
 from .journal import RowChange
@@ -46,7 +46,7 @@ def write_rows(
 
     `still_good` is called when nobody else can write any more, and raises RefusedError where it must not go on.
     """
-    with _transaction(path) as connection:
+    with _witness(path), _transaction(path) as connection:
         fault("begun")
         _no_triggers(connection)
         still_good()
@@ -67,6 +67,21 @@ def roll_back(path: Path) -> None:
 
 
 @contextmanager
+def _witness(path: Path) -> Iterator[None]:
+    """A reader that stays until the writer has closed: so nothing is moved from log to file, which is the host's doing.
+
+    Raises RefusedError.
+    """
+    try:
+        with closing(connect(path, timeout_s=_BUSY_S)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            yield
+    except (SourceError, sqlite3.Error) as error:
+        problem = error if isinstance(error, SourceError) else explain(path, error)
+        raise RefusedError(f"{path} {problem.reason}, and nothing was changed", problem.remedy) from error
+
+
+@contextmanager
 def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
     """The right to write to a file that exists. What is not committed at the end, is taken back."""
     uri = path.resolve().as_uri() + "?mode=rw"
@@ -75,6 +90,7 @@ def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
             lenient(connection)
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA wal_autocheckpoint=0").fetchone()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

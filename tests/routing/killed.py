@@ -20,7 +20,9 @@ def run(what: str, path: Path, home: Path, step: str, nth: int = 1, *, spill: bo
     """
     environment: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, __file__, what, str(path), str(home), step, str(nth), str(int(spill))]
-    return subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False).returncode
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
 
 
 def main(what: str, path: Path, home: Path, step: str, nth: int, spill: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,22 @@ def test_what_was_written_since_in_the_same_cell_refuses_all(place: Place, colum
         taken_back(place)
     assert digest(path) == before
     assert [one.state for one in repairs(home)] == ["applied"]
+
+
+def test_a_refusal_moves_nothing_from_the_log_into_the_file(place: Place) -> None:
+    """In WAL mode a writer that closes last would; then even a refusal would change the file."""
+    home, path = place
+    change(path, "PRAGMA journal_mode=WAL")
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as keeper:
+        keeper.execute("SELECT count(*) FROM sessions").fetchone()
+        repaired(home, path)
+        change(path, "UPDATE sessions SET end_reason = 'x' WHERE id = ?", DONOR)
+    log = Path(f"{path}-wal")
+    before, logged = digest(path), digest(log)
+    assert log.stat().st_size > 0
+    with pytest.raises(RefusedError, match="no longer holds what the repair wrote"):
+        taken_back(place)
+    assert (digest(path), digest(log)) == (before, logged)
 
 
 def test_a_row_that_is_gone(place: Place) -> None:
