@@ -16,19 +16,17 @@ from .facts import COARSE_S, CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import quoted
 
-SOON_S = 60.0
-"""An effect that shows up within so long of its call, and that nobody else explains, is taken for that call's."""
+SOON_S = 2.0
+"""An effect that shows up within so long of its call, and that no other call explains, is taken for that call's: no
+person is so quick. What shows up later may be a person's."""
 
-UNSEEN_S = 120.0
-"""Longest time between a call and a later, known write of the same list for which nobody can have stepped in."""
+UNSEEN_S = 60.0
+"""Where recorded calls wrote the same place so shortly before and after, nobody else is taken to have come between."""
 
 BEFORE = 300
 """Calls before a call that are looked at too: one that hung may have landed after it."""
 
 MOST = 20_000
-
-MOST_NAMES = 1_000
-"""Names of a folder that are looked at one by one."""
 
 HANDS = ("terminal", "execute_code", "process", "process_manage", "write_file", "patch")
 """Tools by which an agent could have done by hand what another tool does."""
@@ -43,11 +41,12 @@ def issued(call: Recorded) -> float:
     return call.at
 
 
-def may_be_of(call: Recorded, moment: float, grain: float = 0.0) -> bool:
+def may_be_of(call: Recorded, moment: float, grain: float = 0.0, soon: float = SOON_S) -> bool:
     """Is `moment` when this call would have taken effect? `grain`: to how many seconds that time was rounded down."""
     if call.at is None or moment + grain < call.at - COARSE_S:
         return False
-    return moment <= max(call.settled_at or call.at, call.at) + SOON_S
+    settled = call.settled_at if not call.unsettled else None
+    return moment <= max(settled or call.at, call.at) + soon
 
 
 def may_explain(other: Recorded, moment: float, grain: float = 0.0) -> bool:
@@ -83,17 +82,12 @@ def untouched() -> LastWrite:
     return LastWrite(True, False, False)
 
 
-def last_write(
-    call: Recorded, moment: float, others: Sequence[Recorded], grain: float = 0.0, *, told: bool = False
-) -> LastWrite:
-    """`moment`: when the store was last written; `others`: every other call that may have written it.
-
-    `told`: something else than a call is known to have written it then.
-    """
+def last_write(call: Recorded, moment: float, others: Sequence[Recorded], grain: float = 0.0) -> LastWrite:
+    """`moment`: when the store was last written; `others`: every other call that may have written it."""
     at = issued(call)
     before = moment + grain < at - COARSE_S
     rivals = [other for other in others if may_explain(other, moment, grain)]
-    known = not before and moment - at <= UNSEEN_S and (told or explained(others, moment, grain))
+    known = not before and moment - at <= UNSEEN_S and explained(others, moment, grain)
     return LastWrite(before, may_be_of(call, moment, grain) and not rivals, known)
 
 
@@ -170,18 +164,15 @@ def others(facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "")
     return around.others(facts, call, tools, word)
 
 
-def last_change(facts: Facts, folder: Path, apart_from: str = "") -> tuple[float, bool]:
-    """When a name was last made, renamed or removed in a folder, and whether a name that is there now explains it.
-
-    (0, False) where there is no such folder. `apart_from`: a name that explains nothing.
-    """
-    place = facts.look(folder)
-    if not place.exists:
-        return 0.0, False
+def folder_time(facts: Facts, folder: Path) -> float:
+    """When a name was last made, renamed or removed in a folder; where it is not there, in the one above that is."""
+    while True:
+        place = facts.look(folder)
+        if place.exists:
+            break
+        if folder == facts.home or folder.parent == folder:
+            raise CannotTellError("The home itself is not there.")
+        folder = folder.parent
     if place.kind != "folder":
         raise CannotTellError(f"{quoted(folder)} is no folder of its own.")
-    names = facts.names(folder)
-    if len(names) > MOST_NAMES:
-        return place.modified, False
-    made = (facts.look(folder / name).changed for name in names if name != apart_from)
-    return place.modified, any(abs(changed - place.modified) <= COARSE_S for changed in made)
+    return place.modified

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from .around import (
     HANDS,
+    UNSEEN_S,
     LastWrite,
     chosen,
     explained,
@@ -23,7 +24,7 @@ from .around import (
     others,
     untouched,
 )
-from .cron_store import Job, Store, fits, read
+from .cron_store import Job, Store, compared, fits, read
 from .facts import Facts
 from .recorded import Recorded
 from .verdict import Verdict, absent, landed, quoted, unknown
@@ -115,6 +116,8 @@ class Changed:
     """Was the job paused when this call would have done it?"""
     as_asked: bool | None = None
     """For an update: does the job have what was asked for? None where that cannot be compared."""
+    other_before: bool = False
+    """Did a recorded call shortly before leave it otherwise than this one asked for?"""
     renamed: bool = False
     """May another job have got this name since?"""
     ran: str = ""
@@ -196,6 +199,11 @@ def _updated(seen: Changed, job: Job, now: float) -> Verdict:
     if seen.as_asked:
         if seen.write.ours:
             return landed(now, f"{name} is as the call asked for, and the list was last written by it.")
+        if seen.write.known and seen.other_before and not seen.rivals:
+            return landed(
+                now, f"{name} is as the call asked for; a call shortly before had left it otherwise, and no other"
+                " recorded one changed it."
+            )  # fmt: skip
         return unknown(now, f"{name} is as the call asked for, but it may have been so before, or by another call.")
     if seen.rivals:
         return unknown(now, f"{name} is not as the call asked for, but another call may have changed it since.")
@@ -296,6 +304,7 @@ def _changed(
         rivals=any(_may_rival(call, other, paused_at if action == "pause" else None) for other in [*same, *by_hand]),
         paused_by_it=paused_at is not None and may_be_of(call, paused_at),
         as_asked=_as_asked(call, facts, job) if job is not None and action == "update" else None,
+        other_before=job is not None and _other_before(call, facts, store, action, job, around),
         renamed=any(o.id > call.id and _action(o) in ("update", "create") for o in around),
         ran=seen_run,
         ran_else=else_run,
@@ -332,7 +341,25 @@ def _runs_of(call: Recorded, store: Store, job: Job) -> tuple[str, bool]:
 
 
 def _as_asked(call: Recorded, facts: Facts, job: Job) -> bool | None:
-    """Has the job what an update asked for? None where nothing of it can be compared."""
-    return (
-        fits(call, facts, job, change=True) if any(name in call.args for name in ("prompt", "name", "script")) else None
-    )
+    """Has the job what an update asked for? None where not everything of it can be compared."""
+    told = compared(call, facts, job, change=True)
+    more = [name for name in call.args if name not in ("action", "job_id", "prompt", "name", "script", "schedule")]
+    return None if told and any(call.args[name] is not None for name in more) else told
+
+
+def _other_before(
+    call: Recorded, facts: Facts, store: Store, action: str, job: Job, around: Sequence[Recorded]
+) -> bool:
+    """Did the last confirmed call on this job before this one, and no longer ago than that, leave it otherwise?"""
+    before = [o for o in around if o.id < call.id and o.confirmed and (o.at or 0.0) >= store.written - UNSEEN_S]
+    if action == "resume":
+        mine = [o for o in before if _action(o) in ("pause", "resume") and _names(o, facts, job.id, [job])]
+        return bool(mine) and _action(mine[-1]) == "pause"
+    if action != "update":
+        return False
+    made = [o for o in before if _action(o) == "create" and job.created is not None and may_explain(o, job.created)]
+    return len(made) == 1 and compared(made[0], facts, job) is False and not _updated_between(around, made[0], call)
+
+
+def _updated_between(around: Sequence[Recorded], first: Recorded, call: Recorded) -> bool:
+    return any(first.id < o.id < call.id and _action(o) == "update" and o.effect != "none" for o in around)

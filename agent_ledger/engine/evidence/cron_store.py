@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from .around import folder_time
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import quoted
@@ -76,7 +77,7 @@ def read(facts: Facts) -> Store:
     place = facts.look(folder / "jobs.json")
     runs, quiet = _runs(facts, folder / "executions.db"), _quiet(facts, folder / "ticker_heartbeat")
     if not place.exists:
-        return Store(False, written=facts.look(folder).modified, runs=runs, quiet=quiet)
+        return Store(False, written=folder_time(facts, folder), runs=runs, quiet=quiet)
     data = facts.json(place.path)
     listed = data.get("jobs") if isinstance(data, dict) else data
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
@@ -149,11 +150,16 @@ _COMPARED = ("prompt", "name", "script")
 
 
 def fits(call: Recorded, facts: Facts, job: Job, *, change: bool = False) -> bool:
-    """Is the job what the call asked for, by everything that can be compared? False where nothing can be.
+    """Is the job what the call asked for, by everything that can be compared? False where nothing can be."""
+    return compared(call, facts, job, change=change) is True
+
+
+def compared(call: Recorded, facts: Facts, job: Job, *, change: bool = False) -> bool | None:
+    """The same, with None where nothing can be compared.
 
     A name that a call to make a job does not give is made by the host of the start of the prompt.
     """
-    compared = 0
+    same = 0
     for name in _COMPARED:
         if name not in call.args and name not in call.value_hashes:
             continue
@@ -171,14 +177,14 @@ def fits(call: Recorded, facts: Facts, job: Job, *, change: bool = False) -> boo
                 return False
         else:
             raise CannotTellError(f"The argument {quoted(name, 40)} is no text, so jobs cannot be compared with it.")
-        compared += 1
+        same += 1
     schedule = _schedule(call, facts)
     if schedule is not None and job.fields.get("schedule_display") is not None:
         told = _told(schedule, job.fields)
         if told is False:
             return False
-        compared += told is True
-    return compared > 0
+        same += told is True
+    return True if same else None
 
 
 def _schedule(call: Recorded, facts: Facts) -> str | None:

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .around import HANDS, LastWrite, harmless, issued, last_change, last_write, may_be_of, may_explain, others
+from .around import (
+    HANDS,
+    SOON_S,
+    LastWrite,
+    explained,
+    folder_time,
+    harmless,
+    issued,
+    last_write,
+    may_be_of,
+    may_explain,
+    others,
+)
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .skill_store import SKILL_FILE, Step, Wanted, folder_of, log_of, steps_of, wanted
@@ -98,7 +110,14 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
         )
     if _waits(facts, steps):
         return unknown(facts.now, "A change of this skill waits for a person's approval.")
-    return together([judge_seen(_seen(call, facts, part, steps), facts.now) for part in wanted(steps)], facts.now)
+    parts = wanted(steps)
+    if _not_logged(call, facts, steps) and not any(_is_done(call, facts, part, steps) for part in parts):
+        return absent(
+            facts.now,
+            "It is not as the call asked for, and the host's own log of changes to skills, which was kept before and"
+            " after, names no such step since.",
+        )
+    return together([judge_seen(_seen(call, facts, part, steps), facts.now) for part in parts], facts.now)
 
 
 def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> Seen:
@@ -118,11 +137,7 @@ def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> 
         write = last_write(call, max(own.modified, own.changed), around)
         done = part.done(facts.text(place.path)) if part.file and not part.gone else None
         return Seen(shown, part.gone, True, write, done, _after(call, around))
-    above = place.path.parent
-    while not facts.look(above).exists and above != facts.home:
-        above = above.parent
-    moment, told = last_change(facts, above)
-    write = last_write(call, moment, around, told=told)
+    write = last_write(call, folder_time(facts, place.path.parent), around)
     return Seen(shown, part.gone, False, write, False, _after(call, around), _existed(call, around, part))
 
 
@@ -162,6 +177,26 @@ def _logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
         if len(fitting) < sum(1 for one in steps if (one.action, one.name) == (step.action, step.name)):
             return False
     return True
+
+
+def _not_logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
+    """Was the log kept around the call, without a word of these skills since but by other recorded calls?"""
+    log, at = log_of(facts), issued(call)
+    if not log or log[0].at >= at or log[-1].at <= at + SOON_S:
+        return False
+    names = {step.name.rsplit("/", 1)[-1] for step in steps}
+    around = [other for name in names for other in _others(call, facts, name)]
+    since = [entry for entry in log if entry.at >= at and entry.name.rsplit("/", 1)[-1] in names]
+    by_hand = any(other.tool_name not in TOOLS and other.id > call.id for other in around)
+    return not by_hand and all(explained(around, entry.at) for entry in since)
+
+
+def _is_done(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> bool:
+    """May it have been done, by what is there now?"""
+    seen = _seen(call, facts, part, steps)
+    if part.gone:
+        return not seen.there and (seen.existed or seen.write.ours)
+    return seen.there and seen.done is not False
 
 
 def _waits(facts: Facts, steps: Sequence[Step]) -> bool:
