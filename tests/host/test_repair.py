@@ -125,6 +125,40 @@ def test_unrepaired_it_is_not_found(host: Host, tmp_path: Path) -> None:
     assert said["resolved"] == [DONOR]
 
 
+def test_done_as_the_hosts_own_command_does_it_the_list_would_not_show_it(host: Host, tmp_path: Path) -> None:
+    """D1: with the donor as parent, and no mark, the row is filed as a passing child by both hosts."""
+    home, path = case("incident-82616").lay_out(tmp_path)
+    repaired(home, path)
+    question = {"path": str(path), "peers": [], "ids": []}
+    shown = {key for key, _ in ask(host, tmp_path, [question])[0]["listed"]}
+    change(path, "UPDATE sessions SET parent_session_id = ?, model_config = NULL WHERE id = ?", DONOR, ORPHAN)
+    hidden = {key for key, _ in ask(host, tmp_path, [question])[0]["listed"]}
+    assert (shown, hidden) == ({ORPHAN, DONOR}, {DONOR})
+
+
+def test_a_019_hides_a_marked_row_that_has_a_parent(host: Host, tmp_path: Path) -> None:
+    """Why the parent of a lost row moves into its mark there; a 0.22 shows it in either way."""
+    home, path = case("incident-82616").lay_out(tmp_path)
+    change(path, "UPDATE sessions SET parent_session_id = ? WHERE id = ?", DONOR, ORPHAN)
+    repaired(home, path)
+    assert cells(path)[ORPHAN]["parent_session_id"] is None
+    question = {"path": str(path), "peers": [], "ids": []}
+    assert ORPHAN in {key for key, _ in ask(host, tmp_path, [question])[0]["listed"]}
+    change(path, "UPDATE sessions SET parent_session_id = ? WHERE id = ?", DONOR, ORPHAN)
+    listed = {key for key, _ in ask(host, tmp_path, [question])[0]["listed"]}
+    assert (ORPHAN in listed) != host.is_019
+
+
+def test_the_hosts_own_finder_has_nothing_left_to_do(host: Host, tmp_path: Path) -> None:
+    home, path = case("001").lay_out(tmp_path)
+    if host.is_019:
+        pytest.skip("Hermes 0.19 has no such finder")
+    question = {"path": str(path), "peers": [], "ids": []}
+    assert len(ask(host, tmp_path, [question])[0]["lost"]) == 2
+    repaired(home, path)
+    assert ask(host, tmp_path, [question])[0]["lost"] == []
+
+
 def test_a_reset_still_fences_off_what_was_before_it(host: Host, tmp_path: Path) -> None:
     """D2: once the repaired row ends too, nothing from before the `/new` comes back."""
     if host.is_019:

@@ -1,8 +1,9 @@
 """Runs in the host's own interpreter: what its session store says of files. `session_store.py PLAN`.
 
-The plan is a JSON list of `{path, peers, ids}`; one line of JSON per file answers `{listed, resolved, tips, error}`:
-the sessions of the host's own list with the rows that they stand for, the id that its search after a restart finds for
-each peer (null where none), and the tip of the compaction chain of each id.
+The plan is a JSON list of `{path, peers, ids}`; one line of JSON per file answers `{listed, resolved, tips, lost}` or
+`{error}`: the sessions of the host's own list with the rows that they stand for, the id that its search after a restart
+finds for each peer (null where none), the tip of the compaction chain of each id, and what its own finder would still
+adopt (null where it has none).
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ def ask(one: dict[str, Any]) -> dict[str, Any]:
             "listed": [[row["id"], row.get("_lineage_root_id")] for row in listed],
             "resolved": [row["id"] if row else None for row in found],
             "tips": {key: store.get_compression_tip(key) for key in one["ids"]},
+            "lost": lost(store),
         }
     finally:
         store.close()
+
+
+def lost(store: Any) -> list[str] | None:
+    finder = getattr(store, "find_orphaned_gateway_sessions", None)
+    return None if finder is None else [row["orphan_id"] for row in finder() if row["adoptable"]]
 
 
 def main(plan: Path) -> None:
