@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
@@ -51,6 +52,8 @@ def repair(
     """Bring lost conversations back to their chats. Without --apply it only shows what it would do."""
     place: Place = context.obj
     choices = _choices(choose or [])
+    if math.isnan(max_gap_seconds):
+        raise usage("--max-gap-seconds needs a number of seconds.")
     if not place.state_exists():
         _tell_nothing(place, json)
         return 0

@@ -91,7 +91,7 @@ def _link(orphan: Session, donor: Session, cells: Row, recent: bool) -> tuple[li
     """Parent and mark, so that the lineage is recorded and the host's list still shows the row."""
     parent, config = cells["parent_session_id"], cells.get("model_config")
     notes = [OTHER_PARENT] if orphan.parent_session_id and orphan.parent_session_id != donor.id else []
-    if donor.end_reason == COMPRESSION and not donor.open:
+    if donor.end_reason == COMPRESSION:
         return ([] if orphan.parent_session_id else [_parent(orphan, parent, donor.id)]), notes
     marked = _marked(config, donor.id) if "model_config" in cells else None
     if marked is None:
@@ -145,9 +145,10 @@ def _retirement(donor: Session, cells: Row, now: float) -> list[Change]:
     if not donor.open and donor.end_reason is not None and donor.end_reason not in RECOVERABLE:
         return []
     ended = cells["ended_at"] if cells["ended_at"] is not None else now
+    reason = cells["end_reason"] if donor.end_reason == COMPRESSION else SUPERSEDED
     return [
         Change(donor.id, "ended_at", cells["ended_at"], ended),
-        Change(donor.id, "end_reason", cells["end_reason"], SUPERSEDED),
+        Change(donor.id, "end_reason", cells["end_reason"], reason),
     ]
 
 

@@ -5,6 +5,7 @@ Whatever goes wrong before the commit leaves the store as it was, to the byte. S
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -167,10 +168,12 @@ def _backup(desk: Desk, reader: sqlite3.Connection) -> Backup:
     folder = journals.folder(desk.home)
     need_room(reader, folder)
     desk.at("backup")
-    target = folder / f"{journals.new_id(desk.clock())}.db"
+    target = folder / f"{journals.new_id(desk.clock())}{journals.PART}"
     copy = make_backup(reader, target, copied=lambda done, total: desk.at("backup", done, total))
     desk.fault("backed-up")
-    return copy
+    named = target.with_suffix(".db")  # Until now it was a part of something that may never come to be.
+    os.rename(target, named)
+    return replace(copy, path=named)
 
 
 def _prepare(desk: Desk, plan: Plan, store: Store, copy: Backup, checks: tuple[SafetyCheck, ...]) -> Journal:

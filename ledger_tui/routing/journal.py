@@ -33,7 +33,10 @@ PREPARED, APPLIED, NOT_APPLIED, UNDOING, UNDONE = "prepared", "applied", "not ap
 
 FORMAT = 1
 
-_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+PART = ".part"
+"""End of a copy's name until it is whole and checked."""
+
+_UNFINISHED = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}\.part(?:-journal|-wal|-shm)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +118,9 @@ def alone(home: Path) -> Iterator[Path]:
 
 
 def _sweep(place: Path) -> None:
-    """Takes away copies of repairs that were killed before they had a journal: those changed nothing."""
+    """Takes away unfinished copies of repairs that were killed over them: those changed nothing."""
     for name in os.listdir(place):
-        stem, dot, end = name.partition(".")
-        if _ID.fullmatch(stem) and dot and end.startswith("db") and not (place / f"{stem}.json").exists():
+        if _UNFINISHED.match(name):
             with contextlib.suppress(OSError):
                 os.unlink(place / name)
 

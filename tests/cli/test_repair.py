@@ -215,6 +215,13 @@ def test_a_pair_that_is_none(state: Path, program: Any, sentence: Any, pair: str
     assert "write ORPHAN=DONOR" in sentence(program("repair-routing", "--choose", pair), 2)
 
 
+def test_a_gap_that_is_no_number(state: Path, program: Any, sentence: Any) -> None:
+    assert state.exists()
+    for gap in ("nan", "soon"):
+        sentence(program("repair-routing", "--max-gap-seconds", gap), 2)
+    assert program("repair-routing", "--max-gap-seconds", "inf", "--json").code == 0
+
+
 def test_stores_that_are_not_there_or_cannot_be_read(home: Path, program: Any, sentence: Any, tmp_path: Path) -> None:
     empty = program("repair-routing", "--json")
     assert (empty.code, empty.json["records"], empty.json["repair_id"]) == (0, [], None)

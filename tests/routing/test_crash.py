@@ -101,15 +101,17 @@ def test_a_step_that_never_comes_kills_nobody(store: tuple[Path, Path]) -> None:
     assert killed.run("undo", path, home, "no such step") == 0
 
 
-def test_a_copy_without_a_journal_is_swept_away(store: tuple[Path, Path]) -> None:
+def test_an_unfinished_copy_is_swept_away_and_nothing_else(store: tuple[Path, Path]) -> None:
     home, path = store
     assert killed.run("apply", path, home, "backed-up") == -9
-    (copy,) = folder(home).glob("*.db")
-    kept = folder(home) / "notes.db"
-    kept.write_bytes(b"of somebody else")
+    (copy,) = folder(home).glob("*Z-*")
+    assert copy.suffix == ".part"
+    kept = [folder(home) / name for name in ("notes.part", "20260102T030405Z-abcd.db")]
+    for one in kept:
+        one.write_bytes(b"of somebody else, or of a repair whose journal is gone")
     with alone(home):
         assert not copy.exists()
-    assert kept.exists()
+    assert all(one.exists() for one in kept)
 
 
 def test_a_repair_that_died_half_way_through_the_file(tmp_path: Path) -> None:

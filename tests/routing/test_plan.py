@@ -141,6 +141,14 @@ def test_after_a_compaction_the_row_is_the_continuation() -> None:
         assert ("o", "model_config") not in found
 
 
+def test_a_compaction_that_nobody_finished_is_ended_as_one() -> None:
+    """The reason stands there without a time: the row would still be opened, and the chain hangs on the reason."""
+    found = changes(plan({**DONOR, "end_reason": "compression"}, ORPHAN))
+    assert found["d", "ended_at"] == (None, NOW)
+    assert ("d", "end_reason") not in found
+    assert found["o", "parent_session_id"] == (None, "d")
+
+
 def test_on_a_file_of_a_019_the_parent_stays_empty() -> None:
     found = plan(DONOR, ORPHAN, recent=False)
     assert ("o", "parent_session_id") not in changes(found)
