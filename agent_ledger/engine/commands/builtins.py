@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import outputs
+from .finders import fd, found_by, is_narrow
+from .names import names
 from .places import normal
 from .run import NOTHING, SILENT, Run, Stream, shown
 
@@ -118,13 +119,18 @@ def _xargs(shell: Shell, run: Run, words: list[str]) -> Stream:
     return shell.run([*inner, *(known or ["$INPUT"])], NOTHING, [])
 
 
+_EXECUTING = names("-exec -execdir -ok -okdir")
+_REMOVERS = names("rm grm unlink")
+
+
 def _find(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     """`find … -exec COMMAND` runs COMMAND on what it finds; its own `-delete` is judged by its signature."""
-    names = outputs.found_by(run)
+    patterns = found_by(run)
+    shell.found.update(dict.fromkeys(patterns, is_narrow(run.arguments)))
     at = 0
     arguments = run.arguments
     while at < len(arguments):
-        if arguments[at] in ("-exec", "-execdir", "-ok", "-okdir"):
+        if arguments[at] in _EXECUTING:
             end = at + 1
             while (
                 end < len(arguments)
@@ -132,12 +138,28 @@ def _find(shell: Shell, run: Run, words: list[str]) -> Stream | None:
                 and not (arguments[end] == "+" and arguments[end - 1] == "{}")
             ):
                 end += 1
-            asks = arguments[at].startswith("-ok")
-            for name in names[:4] if not asks else []:
-                shell.run([word.replace("{}", name) for word in arguments[at + 1 : end]], NOTHING, [])
+            inner = arguments[at + 1 : end]
+            if arguments[at].startswith("-ok") and "terminal" in run.stdin.origins:
+                # It asks, and nothing answers in the person's place: what it removes is worth a remark, no more.
+                inner = [inner[0], "-i", *inner[1:]] if inner and inner[0] in _REMOVERS else []
+                inner = [word for word in inner if word not in ("-f", "--force")]
+            for pattern in patterns[:4] if inner else []:
+                shell.run([word.replace("{}", pattern) for word in inner], NOTHING, [])
             at = end
         at += 1
     return None
+
+
+def _fd(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+    """`fd … -x COMMAND` does the same; where COMMAND has no place for a name, it comes last."""
+    looking = fd(run.arguments)
+    shell.found.update(dict.fromkeys(looking.patterns, looking.narrow))
+    command = looking.command
+    if command and not any("{}" in word for word in command):
+        command = [*command, "{}"]
+    for pattern in looking.patterns[:4] if command else []:
+        shell.run([word.replace("{}", pattern) for word in command], NOTHING, [])
+    return SILENT if command else None
 
 
 def _parallel(shell: Shell, run: Run, words: list[str]) -> Stream:
@@ -189,5 +211,6 @@ SPECIAL: dict[str, Callable[[Shell, Run, list[str]], Stream | None]] = {
     "cd": _cd, "pushd": _cd, "eval": _eval, "source": _source, ".": _source, "alias": _alias, "set": _set,
     "trap": _trap, "export": _set_variables, "declare": _set_variables, "typeset": _set_variables,
     "local": _set_variables, "readonly": _set_variables, "read": _read, "xargs": _xargs, "gxargs": _xargs,
-    "find": _find, "parallel": _parallel, "tee": _tee, "at": _schedule, "batch": _schedule, "git": _git,
+    "find": _find, "fd": _fd, "fdfind": _fd, "parallel": _parallel, "tee": _tee, "at": _schedule,
+    "batch": _schedule, "git": _git,
 }  # fmt: skip

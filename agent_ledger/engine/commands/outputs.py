@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from . import expand
+from .finders import fd, found_by, is_narrow
 from .names import names
 from .places import is_secret, normal
 from .run import Run, Stream
@@ -21,7 +22,6 @@ DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET nc nca
 _UNPACKERS = names("gunzip zcat bunzip2 bzcat unxz xzcat gpg gpg2 openssl zstd uncompress uudecode")
 _OUTPUT = re.compile(r"-[a-zA-Z]*o|--output")
 _REMOTE_NAME = re.compile(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name")
-_FOUND_NAME = ("-name", "-iname", "-path", "-wholename", "-ipath")
 
 
 def of(shell: Shell, run: Run) -> Stream:
@@ -35,35 +35,6 @@ def of(shell: Shell, run: Run) -> Stream:
     if run.name in _UNPACKERS:
         origins |= {"decoded"}
     return Stream(None, origins)
-
-
-def found_by(run: Run) -> list[str]:
-    """What `find` would name, as patterns: its folders with the names it asks for."""
-    roots: list[str] = []
-    for word in run.arguments:
-        if word.startswith("-") or word in ("(", ")", "!", ","):
-            if word in ("-H", "-L", "-P", "-E", "-X"):
-                continue
-            break
-        roots.append(word)
-    arguments = run.arguments
-    names = [
-        arguments[i + 1]
-        for i, word in enumerate(arguments[:-1])
-        if word in _FOUND_NAME and (not i or arguments[i - 1] not in ("!", "-not"))
-    ]
-    names = [name for name in names if name.strip("*?./")] or ["**"]
-    if (
-        "-delete" not in arguments
-        and "-type" not in arguments
-        and len(names) == 1
-        and "-mindepth" not in arguments
-        and names == ["**"]
-    ):
-        return (roots or ["."])[:8]
-    return [
-        f"{root.rstrip('/') or '/'}/**/{name}".replace("//", "/") for root in (roots or ["."])[:8] for name in names[:8]
-    ]
 
 
 def _echo(shell: Shell, run: Run) -> Stream:
@@ -157,7 +128,18 @@ def _tee(shell: Shell, run: Run) -> Stream:
 
 
 def _find(shell: Shell, run: Run) -> Stream:
-    return Stream("\n".join(found_by(run)) + "\n", frozenset({"names"}))
+    return _names(shell, found_by(run), is_narrow(run.arguments))
+
+
+def _fd(shell: Shell, run: Run) -> Stream:
+    looking = fd(run.arguments)
+    return _names(shell, looking.patterns, looking.narrow)
+
+
+def _names(shell: Shell, patterns: list[str], narrow: bool) -> Stream:
+    """What a finder prints. Whoever removes one of these names removes all that it stands for."""
+    shell.found.update(dict.fromkeys(patterns, narrow))
+    return Stream("\n".join(patterns) + "\n", frozenset({"names"}))
 
 
 def _which(shell: Shell, run: Run) -> Stream:
@@ -236,7 +218,8 @@ def download_to(name: str, arguments: list[str]) -> str:
 _MAKERS = {
     "echo": _echo, "printf": _printf, "cat": _cat, "base64": _base64, "base32": _base64, "gbase64": _base64,
     "xxd": _xxd, "rev": _rev, "tr": _tr, "head": _pass, "tail": _pass, "sort": _pass, "uniq": _pass, "tac": _pass,
-    "tee": _tee, "find": _find, "which": _which, "mktemp": _mktemp, "pwd": _pwd, "basename": _basename,
-    "dirname": _basename, "realpath": _realpath, "readlink": _realpath, "rot13": _rot13, "ls": _ls,
+    "tee": _tee, "find": _find, "fd": _fd, "fdfind": _fd, "which": _which, "mktemp": _mktemp, "pwd": _pwd,
+    "basename": _basename, "dirname": _basename, "realpath": _realpath, "readlink": _realpath, "rot13": _rot13,
+    "ls": _ls,
     "printenv": _environment,
 }  # fmt: skip

@@ -30,7 +30,7 @@ _FOLLOWED = names("timeout nohup nice stdbuf env ssh npx uv poetry pipenv bundle
 """Of the commands that run another, those behind which the short look goes on."""
 
 _VARIABLES = names("export declare typeset local readonly")
-_EXECUTING = names("-exec -execdir -ok -okdir -delete")
+_EXECUTING = names("-exec -execdir -ok -okdir -delete -x -X --exec --exec-batch")
 _GIT_RUNS = names("-c config rebase bisect submodule")
 _FILTERS = names("sed tee python python3")
 """Commands with a signature that does not care what flows into them."""
@@ -180,7 +180,7 @@ class _Look:
         if name == "git":
             runs = not _GIT_RUNS.isdisjoint(arguments) or any(word.startswith("alias.") for word in arguments)
             return False if runs else None
-        if name == "find":
+        if name in ("find", "fd", "fdfind"):
             return None if _EXECUTING.isdisjoint(arguments) else False
         if name == "tee":
             self.written += [word for word in arguments if not word.startswith("-")]

@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 
 from . import places
-from .names import names
-from .outputs import found_by
+from .finders import found_by, is_narrow
 from .run import Found, Run
 
 _ORDER = ("", "LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 
 def rm(run: Run) -> Iterator[Found]:
-    """`rm`, with its options wherever they stand."""
+    """`rm`, with its options wherever they stand; and `unlink`, which has none."""
     flags, targets = split_options(run.arguments)
     if flags & {"--help", "--version"}:
         return
@@ -27,6 +26,9 @@ def remove(run: Run, targets: list[str], *, recursive: bool, asks: bool = False,
     """The loss of each target."""
     for target in targets:
         path = run.path(target)
+        if not recursive and target in run.found:
+            yield from _found_and_deleted(path, narrow=run.found[target], asks=asks)
+            continue
         if not recursive:
             yield from _single(path)
             continue
@@ -70,23 +72,21 @@ def find(run: Run) -> Iterator[Found]:
     arguments = run.arguments
     if "-delete" not in arguments:
         return
-    narrow = any(word in _NARROWING for word in arguments)
+    narrow = is_narrow(arguments)
     for pattern in found_by(run):
-        path = run.path(pattern)
-        root = path.partition("/**")[0] or "/"
-        weight = places.weight_of_loss(root)
-        if places.is_temporary(path) or not weight or places.weight_of_loss(path) == "":
-            continue
-        outside = root == "/" or (weight == "CRITICAL" and root.startswith(("/", "~", "$HOME")))
-        if narrow:
-            weight = "HIGH" if outside else "MEDIUM"
-        yield "recursive-delete", weight, f"deletes what it finds below {root}", path
+        yield from _found_and_deleted(run.path(pattern), narrow=narrow)
 
 
-_NARROWING = names(
-    """-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -ctime -cmin -atime -amin -size -empty
-    -newer -inum -samefile -perm -user -group -maxdepth -links -nouser -nogroup -newermt"""
-)
+def _found_and_deleted(path: str, *, narrow: bool, asks: bool = False) -> Iterator[Found]:
+    """The loss of everything that a finder names by one pattern."""
+    root = path.partition("/**")[0] or "/"
+    weight = places.weight_of_loss(root)
+    if places.is_temporary(path) or not weight or places.weight_of_loss(path) == "":
+        return
+    outside = root == "/" or (weight == "CRITICAL" and root.startswith(("/", "~", "$HOME")))
+    if narrow:
+        weight = "HIGH" if outside else "MEDIUM"
+    yield "recursive-delete", "LOW" if asks else weight, f"deletes what it finds below {root}", path
 
 
 def shred(run: Run) -> Iterator[Found]:
@@ -96,9 +96,8 @@ def shred(run: Run) -> Iterator[Found]:
         path = run.path(target)
         if places.is_device(path):
             yield "disk-write", "CRITICAL", "overwrites a disk", path
-        elif not target.isdigit() and not places.is_temporary(path):
-            severe = path.startswith(("/etc", "/boot", "/var", "~", "$HOME", "/home", "/root")) or "*" in path
-            yield "overwrite", "HIGH" if severe else "MEDIUM", "overwrites a file beyond recovery", path
+        elif not target.isdigit() and not places.is_temporary(path) and not places.is_made_again(path):
+            yield "overwrite", "HIGH", "overwrites a file beyond recovery", path
 
 
 def dd(run: Run) -> Iterator[Found]:
@@ -200,8 +199,8 @@ def sync(run: Run) -> Iterator[Found]:
 
 
 SIGNATURES = {
-    "rm": rm, "grm": rm, "find": find, "shred": shred, "srm": shred, "wipe": shred, "gshred": shred, "dd": dd,
-    "gdd": dd, "dcfldd": dd, "wipefs": make_filesystem, "mkswap": make_filesystem, "sfdisk": make_filesystem,
+    "rm": rm, "grm": rm, "unlink": rm, "find": find, "shred": shred, "srm": shred, "wipe": shred, "gshred": shred,
+    "dd": dd, "gdd": dd, "dcfldd": dd, "wipefs": make_filesystem, "mkswap": make_filesystem, "sfdisk": make_filesystem,
     "parted": make_filesystem, "sgdisk": make_filesystem, "fdisk": make_filesystem, "blkdiscard": make_filesystem,
     "truncate": truncate, "mv": move, "cp": copy, "scp": copy, "install": copy, "rsync": sync,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..inert import clip
@@ -35,7 +36,9 @@ class Run:
     """(operator, path) of what it reads and writes by redirection."""
     chained: bool = False
     """Does its output go to another command?"""
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    found: Mapping[str, bool] = field(default_factory=dict)
+    """Patterns that stand for what a finder named before; did it ask for more than everything?"""
 
     def path(self, word: str) -> str:
         """A word as a path in normal form."""

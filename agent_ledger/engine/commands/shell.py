@@ -41,6 +41,7 @@ class Shell:
         self.functions: dict[str, list[Pipeline]] = {}
         self.aliases: dict[str, str] = {}
         self.files: dict[str, Stream] = {}
+        self.found: dict[str, bool] = {}
         self.folder = ""
         self.acts: dict[tuple[str, str, str], Act] = {}
         self.executed: list[str] = []
@@ -251,17 +252,15 @@ class Shell:
     def judged(self, run: Run, words: list[str]) -> None:
         if len(self.commands) < MOST_SHOWN:
             self.commands.append(words)
-        if found := list(self._judge(run)):
-            text = shown(words)
-            for one in found:
-                self.note(*one, text)
+        for one in self._judge(run):
+            self.note(*one, shown(words))
 
     def plain(
         self, name: str, arguments: list[str], stdin: Stream, redirected: list[tuple[str, str]], words: list[str],
         *, chained: bool,
     ) -> Stream:  # fmt: skip
         special = SPECIAL.get(name)
-        run = Run(name, arguments, stdin, self.folder, tuple(redirected), chained, self.variables)
+        run = Run(name, arguments, stdin, self.folder, tuple(redirected), chained, self.variables, self.found)
         if special is not None:
             done = special(self, run, words)
             if done is not None:
