@@ -89,11 +89,14 @@ def read(command: str, folder: str = "") -> Reading:
 @dataclass(slots=True)
 class _Command:
     name: str
+    """Without its folder."""
     arguments: list[str]
     printed: str | None
     """What flows in, where that is known."""
     options: set[str] = field(default_factory=set)
     plain: list[str] = field(default_factory=list)
+    program: str = ""
+    """As it was written."""
 
 
 class _Reader:
@@ -146,7 +149,7 @@ class _Reader:
             if words[1].startswith("-"):
                 raise _UnclearError(f"`{words[0]}` has options of its own")
             words = words[1:]
-        command = _Command(posixpath.basename(words[0]), words[1:], flow)
+        command = _Command(posixpath.basename(words[0]), words[1:], flow, program=words[0])
         ended = False
         for word in command.arguments:
             if not ended and word == "--":
@@ -249,9 +252,8 @@ def _mkdir(reader: _Reader, command: _Command) -> Iterator[Effect]:
 
 def _rm(reader: _Reader, command: _Command) -> Iterator[Effect]:
     whole = bool(command.options & {"r", "R", "--recursive"})
-    for word in _allow(
-        _Command(command.name, [], None, command.options - {"--recursive", "--force"}, command.plain), "rRfvd"
-    ):
+    command.options -= {"--recursive", "--force"}
+    for word in _allow(command, "rRfvd"):
         yield Effect("remove", reader.place(word), parents=whole)
 
 
@@ -310,6 +312,8 @@ def _git(reader: _Reader, command: _Command) -> Iterator[Effect]:
         return
     words = command.arguments
     folder = reader.folder
+    while words[:1] == ["-c"] and len(words) > 2 and words[1].startswith("user."):
+        words = words[2:]
     if words[:1] == ["-C"] and len(words) > 2:
         folder, words = reader.place(words[1]), words[2:]
     if words[:1] not in (["commit"], ["tag"], ["push"], ["branch"], ["checkout"], ["switch"], ["init"], ["add"]):
@@ -318,11 +322,13 @@ def _git(reader: _Reader, command: _Command) -> Iterator[Effect]:
 
 
 def _install(reader: _Reader, command: _Command) -> Iterator[Effect]:
-    yield Effect("install", reader.folder, words=(command.name, *command.arguments))
+    if command.arguments[:1] not in (["install"], ["i"], ["add"]) and command.arguments[:3] != ["-m", "pip", "install"]:
+        raise _UnclearError(f"`{command.name} {' '.join(command.arguments[:1])[:20]}` is not followed")
+    yield Effect("install", reader.folder, words=(command.program, *command.arguments))
 
 
 _DOING: dict[str, Callable[[_Reader, _Command], Iterator[Effect]]] = {
     "touch": _touch, "mkdir": _mkdir, "rm": _rm, "unlink": _rm, "rmdir": _rmdir, "mv": _move, "cp": _copy, "ln": _link,
-    "chmod": _mode, "tee": _tee, "sed": _sed, "git": _git, "npm": _install, "dpkg": _install, "apt": _install,
-    "apt-get": _install,
+    "chmod": _mode, "tee": _tee, "sed": _sed, "git": _git, "npm": _install, "pip": _install, "pip3": _install,
+    "python": _install, "python3": _install,
 }  # fmt: skip

@@ -220,6 +220,15 @@ class Facts:
         except UnicodeDecodeError as error:
             raise CannotTellError(f"{quoted(path)} holds no UTF-8 text.") from error
 
+    def link(self, path: Path) -> str:
+        """What a link names. Raises CannotTellError where there is none."""
+        self.step()
+        self.refuse_network(path)
+        try:
+            return os.readlink(path)
+        except (OSError, ValueError) as error:
+            raise CannotTellError(f"{quoted(path)} is no link.") from error
+
     def json(self, path: Path) -> Any:
         """A JSON file. Raises CannotTellError where it is missing, unreadable or no JSON."""
         try:

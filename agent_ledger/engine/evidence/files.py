@@ -9,15 +9,12 @@ from .facts import CannotTellError, Facts
 from .located import Spot, look, need_place, place_of
 from .recorded import Recorded
 from .touching import Others, ended, others
-from .verdict import ABSENT, LANDED, UNKNOWN, Verdict, absent, landed, quoted, unknown
+from .verdict import ABSENT, LANDED, UNKNOWN, Finding, Verdict, quoted, together
 
 SOON_S = 600.0
 """A write shows within so long of its call, or within the call's grace; what is newer may be somebody else's."""
 
 BOM = "\ufeff"
-
-Finding = tuple[str, str]
-"""One of the three words, and the sentence for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     if call.at is None:
         raise CannotTellError("When the call was issued is not recorded.")
     if call.tool_name == "write_file":
-        return _said(facts, [_write(call, facts)])
+        return together(facts.now, [_write(call, facts)])
     patch = facts.argument(call, "patch")
     if call.args.get("mode") == "patch" or (patch and not call.args.get("path")):
         if not isinstance(patch, str) or call.args_cut:
@@ -54,27 +51,15 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
         found = [_change(call, facts, change) for change in v4a.read(patch)]
         if not found:
             raise CannotTellError("The patch names no file.")
-        return _said(facts, found)
-    return _said(facts, [_replace(call, facts)])
-
-
-def _said(facts: Facts, found: list[Finding]) -> Verdict:
-    """One verdict for all files: only where they agree."""
-    words = {word for word, _ in found}
-    sentences = list(dict.fromkeys(text for _, text in found))
-    if words == {LANDED}:
-        return landed(facts.now, *sentences)
-    if words == {ABSENT}:
-        return absent(facts.now, *sentences)
-    if len(words) > 1 and UNKNOWN not in words:
-        sentences.append("So a part of it landed, and a part did not.")
-    return unknown(facts.now, *sentences)
+        return together(facts.now, found)
+    return together(facts.now, [_replace(call, facts)])
 
 
 # -- gathering ---------------------------------------------------------------------------------------------------------
 
 
-def _facet(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
+def gather(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
+    """What is known of the file that `text` names, and which other calls come near it."""
     assert call.at is not None
     path = place_of(call, facts, text)
     spot = look(facts, path)
@@ -83,7 +68,7 @@ def _facet(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
     around = Others()
     if not spot.untouched_since(call.at):
         around = others(call, str(path), facts)
-    written, slack = spot.place.modified, spot.place.slack
+    written, slack = spot.place.modified if spot.place.exists else call.at, spot.place.slack
     rivals = [one for one in around.earlier if ended(one) >= written - slack]
     rivals += [one for one in around.later if (one.at or 0.0) <= written + slack]
     undoers = [*around.later, *around.unclear]
@@ -104,10 +89,10 @@ def _named(call: Recorded, facts: Facts) -> str:
 
 
 def _write(call: Recorded, facts: Facts) -> Finding:
-    facet, around = _facet(call, facts, _named(call, facts))
+    facet, around = gather(call, facts, _named(call, facts))
     if facet.spot.place.kind != "file":
         return judge_write(facet)
-    text = _text(facts, facet.spot)
+    text = text_of(facts, facet.spot)
     others_content = {
         one.id for one in (*around.earlier, *around.later)
         if one.tool_name == "write_file" and _holds(one, facts, text) is False
@@ -127,22 +112,22 @@ def _holds(call: Recorded, facts: Facts, text: str) -> bool | None:
 
 
 def _replace(call: Recorded, facts: Facts) -> Finding:
-    facet, around = _facet(call, facts, _named(call, facts))
+    facet, around = gather(call, facts, _named(call, facts))
     if facet.spot.place.kind != "file" or facet.spot.untouched_since(facet.at):
         return judge_patch(facet)
     old, new = facts.argument(call, "old_string"), facts.argument(call, "new_string")
     if not isinstance(old, str) or not isinstance(new, str):
         raise CannotTellError("The texts of the change are not stored whole.")
-    return judge_patch(_read_as(facet, around, _text(facts, facet.spot), [(old, new)]))
+    return judge_patch(_read_as(facet, around, text_of(facts, facet.spot), [(old, new)]))
 
 
 def _change(call: Recorded, facts: Facts, change: v4a.Change) -> Finding:
-    facet, around = _facet(call, facts, change.path)
+    facet, around = gather(call, facts, change.path)
     if change.kind in ("delete", "move"):
         raise CannotTellError("The patch also deletes or moves files, which leaves no trace of who did it.")
     if facet.spot.place.kind != "file" or (change.kind == "update" and facet.spot.untouched_since(facet.at)):
         return judge_write(facet) if change.kind == "add" else judge_patch(facet)
-    text = _text(facts, facet.spot)
+    text = text_of(facts, facet.spot)
     if change.kind == "add":
         bare = text.removeprefix(BOM).replace("\r\n", "\n")
         return judge_write(replace(facet, holds=bare.rstrip("\n") == change.added.rstrip("\n")))
@@ -150,7 +135,7 @@ def _change(call: Recorded, facts: Facts, change: v4a.Change) -> Finding:
     return judge_patch(_read_as(facet, around, text, pairs))
 
 
-def _text(facts: Facts, spot: Spot) -> str:
+def text_of(facts: Facts, spot: Spot) -> str:
     return facts.content(spot.place.path).decode("utf-8", "surrogateescape")
 
 
@@ -209,7 +194,7 @@ def judge_write(facet: Facet) -> Finding:
             return UNKNOWN, f"{shown} held exactly this before the call; whether it was written again leaves no trace."
         return (
             ABSENT,
-            f"{shown} was last written {_span(at - place.modified)} before the call, and holds something else.",
+            f"{shown} was last written {span(at - place.modified)} before the call, and holds something else.",
         )
     if facet.holds is None:
         return UNKNOWN, f"{shown} was written since, but with what it was to hold cannot be compared."
@@ -218,11 +203,11 @@ def judge_write(facet: Facet) -> Finding:
     if place.modified < at - place.slack:
         return UNKNOWN, f"{shown} holds exactly this, but was written before the call and only moved or marked since."
     if facet.rivals:
-        return UNKNOWN, f"{shown} holds exactly this, but call {_numbers(facet.rivals)} may have written it, too."
+        return UNKNOWN, f"{shown} holds exactly this, but call {numbers(facet.rivals)} may have written it, too."
     if place.modified > facet.until:
-        late = _span(place.modified - at)
+        late = span(place.modified - at)
         return UNKNOWN, f"{shown} holds exactly this, but was written {late} after the call: by whom is not known."
-    return LANDED, f"{shown} holds exactly what was to be written, written {_span(place.modified - at)} after the call."
+    return LANDED, f"{shown} holds exactly what was to be written, written {span(place.modified - at)} after the call."
 
 
 def judge_patch(facet: Facet) -> Finding:
@@ -236,10 +221,10 @@ def judge_patch(facet: Facet) -> Finding:
     if place.kind != "file":
         return UNKNOWN, f"{shown} is {'a link, which is not followed' if place.kind == 'link' else 'no plain file'}."
     if spot.untouched_since(at):
-        return ABSENT, f"{shown} was last written {_span(at - place.modified)} before the call."
+        return ABSENT, f"{shown} was last written {span(at - place.modified)} before the call."
     if facet.holds:
         if facet.rivals:
-            return UNKNOWN, f"{shown} reads as after the change, but call {_numbers(facet.rivals)} may have made it so."
+            return UNKNOWN, f"{shown} reads as after the change, but call {numbers(facet.rivals)} may have made it so."
         if place.modified < at - place.slack:
             return UNKNOWN, f"{shown} reads as after the change, but did so before the call."
         return LANDED, f"{shown} was written since the call and reads as after the change."
@@ -255,7 +240,7 @@ def judge_missing(facet: Facet) -> Finding:
     if spot.untouched_since(at):
         return ABSENT, f"{spot.shown} is not there, and nothing came into {folder} or left it since before the call."
     if facet.undoers:
-        return UNKNOWN, f"{spot.shown} is not there, but call {_numbers(facet.undoers)} may have taken it away since."
+        return UNKNOWN, f"{spot.shown} is not there, but call {numbers(facet.undoers)} may have taken it away since."
     if spot.explained:
         return (
             ABSENT,
@@ -264,12 +249,12 @@ def judge_missing(facet: Facet) -> Finding:
     return UNKNOWN, f"{spot.shown} is not there, but something was taken out of {folder} since the call."
 
 
-def _numbers(ids: tuple[int, ...]) -> str:
+def numbers(ids: tuple[int, ...]) -> str:
     shown = ", ".join(map(str, ids[:3]))
     return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     if seconds < 120:
         return f"{max(0.0, seconds):.0f} s"
     if seconds < 7200:

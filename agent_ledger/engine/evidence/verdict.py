@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,19 @@ def _verdict(verdict: str, at: float, evidence: tuple[str, ...]) -> Verdict:
     if not evidence:
         raise ValueError("a verdict without evidence")
     return Verdict(verdict, tuple(inert(clip(text, SENTENCE)) for text in evidence[:SENTENCES]), at)
+
+
+Finding = tuple[str, str]
+"""One of the three words, and the sentence for it: what is said of one part of a call."""
+
+
+def together(at: float, found: Sequence[Finding]) -> Verdict:
+    """One verdict for all parts of a call: landed or absent only where every part is."""
+    words = {word for word, _ in found}
+    sentences = list(dict.fromkeys(text for _, text in found))
+    if len(words) > 1 and UNKNOWN not in words:
+        sentences.insert(0, "A part of it landed, and a part did not.")
+    return _verdict(words.pop() if len(words) == 1 else UNKNOWN, at, tuple(sentences))
 
 
 def quoted(text: object, limit: int = _QUOTED) -> str:

@@ -1,0 +1,336 @@
+"""What `git` was to do, read from its own files: references and their logs (gitrepository-layout(5)). No git is run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .effects import Effect
+from .facts import CannotTellError, Facts
+from .files import span
+from .located import look, need_place, place_of
+from .recorded import Recorded
+from .touching import ended, others
+from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
+
+LONGEST_LOG = 4 * 2**20
+SOON_S = 900.0
+_NAME = re.compile(r"[\w][\w./+-]*")
+_LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}\t(.*)")
+_VALUED = frozenset(
+    {"-m", "--message", "-F", "--file", "--author", "--date", "-C", "-c", "-u", "--set-upstream-to", "-t"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a reference's log: the commit it then named, the second, and what did it."""
+
+    commit: str
+    at: int
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A reference and its log. `whole`: does the log end with what the reference names now, so that nothing lacks?"""
+
+    entries: tuple[Entry, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`own`: this work tree's part; `shared`: that of all its work trees."""
+
+    own: Path
+    shared: Path
+
+
+def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
+    """What is to be seen of one git command. Raises CannotTellError."""
+    assert call.at is not None
+    verb, words = effect.words[0], list(effect.words[1:])
+    folder = place_of(call, facts, effect.path) if effect.path else place_of(call, facts, ".")
+    if verb == "init":
+        return _init(call, facts, folder, words)
+    repository = find(facts, folder)
+    rivals = _rivals(call, facts, effect, verb)
+    if verb == "commit":
+        log = read_log(facts, repository, "HEAD")
+        if not log.entries and not log.whole:
+            raise CannotTellError(f"The repository {quoted(folder)} keeps no log of its commits.")
+        finding = judge_commit(call.at, log, subject(words), rivals)
+        if finding[0] == ABSENT:
+            need_place(call)
+        return finding
+    if verb == "tag":
+        return _reference(call, facts, repository, "refs/tags", _one_name(words, "-a", "-s"), rivals)
+    if verb == "branch":
+        return _reference(call, facts, repository, "refs/heads", _one_name(words), rivals)
+    if verb in ("checkout", "switch"):
+        return _switch(call, facts, repository, words, rivals)
+    if verb == "push":
+        return _push(call, facts, repository, folder, words, rivals)
+    index = look(facts, repository.own / "index")
+    if index.place.exists and index.untouched_since(call.at):
+        need_place(call)
+        return ABSENT, f"{index.shown} was last written {span(call.at - index.place.modified)} before the call."
+    return UNKNOWN, "What stands in the index of the repository is not looked into."
+
+
+# -- gathering ---------------------------------------------------------------------------------------------------------
+
+
+def find(facts: Facts, folder: Path) -> Repository:
+    """The repository that a folder lies in. Raises CannotTellError where there is none."""
+    for above in (folder, *folder.parents):
+        mark = facts.look(above / ".git")
+        if mark.kind == "folder":
+            return Repository(mark.path, mark.path)
+        if mark.kind == "file":
+            text = facts.text(mark.path, limit=4096).strip()
+            if not text.startswith("gitdir: "):
+                break
+            own = Path(above, text.removeprefix("gitdir: "))
+            common = facts.look(own / "commondir")
+            shared = Path(own, facts.text(common.path, limit=4096).strip()) if common.kind == "file" else own
+            return Repository(own, shared)
+        if facts.look(above / "HEAD").kind == "file" and facts.look(above / "refs").kind == "folder":
+            return Repository(above, above)
+    raise CannotTellError(f"{quoted(folder)} lies in no repository that can be read.")
+
+
+def reference(facts: Facts, repository: Repository, name: str, depth: int = 0) -> str:
+    """The commit that a reference names; empty where it is not there."""
+    base = repository.own if name == "HEAD" else repository.shared
+    place = facts.look(base / name)
+    if place.kind == "file":
+        text = facts.text(place.path, limit=4096).strip()
+        if not text.startswith("ref: "):
+            return text
+        return reference(facts, repository, text.removeprefix("ref: "), depth + 1) if depth < 5 else ""
+    return _packed(facts, repository).get(name, "")
+
+
+def _packed(facts: Facts, repository: Repository) -> dict[str, str]:
+    place = facts.look(repository.shared / "packed-refs")
+    if not place.exists:
+        return {}
+    lines = facts.text(place.path).splitlines()
+    return {
+        name: commit for commit, _, name in (line.partition(" ") for line in lines) if name and commit[:1] not in "#^"
+    }
+
+
+def read_log(facts: Facts, repository: Repository, name: str) -> Log:
+    """The log of a reference; no entries where there is none, whole only where the reference is not there, either."""
+    base = repository.own if name == "HEAD" else repository.shared
+    place = facts.look(base / "logs" / name)
+    now = reference(facts, repository, name)
+    if not place.exists:
+        return Log((), not now)
+    found = map(_LINE.fullmatch, facts.text(place.path, limit=LONGEST_LOG).splitlines())
+    entries = tuple(Entry(match[2], int(match[3]), match[4]) for match in found if match)
+    return Log(entries, bool(entries) and entries[-1].commit == now)
+
+
+def _rivals(call: Recorded, facts: Facts, effect: Effect, verb: str) -> tuple[Recorded, ...]:
+    """Other recorded commands that may have done the same in this repository."""
+    if facts.ledger is None:
+        return ()
+    around = others(call, str(place_of(call, facts, effect.path or ".")), facts)
+    near = (*around.earlier, *around.later, *around.unclear)
+    return tuple(one for one in near if verb in one.args_text and one.effect != "none")
+
+
+def _beside(moment: float, rivals: Sequence[Recorded]) -> list[int]:
+    """Ids of those that can have done something at `moment`, a whole second."""
+    return [one.id for one in rivals if (one.at or 0.0) < moment + 1 and ended(one) >= moment - 1]
+
+
+def subject(words: Sequence[str]) -> str | None:
+    """The first line of a commit's message, where the words hold it."""
+    for place, word in enumerate(words):
+        if word in ("-m", "--message", "-am") or re.fullmatch(r"-[a-z]*m", word):
+            text = words[place + 1] if place + 1 < len(words) else ""
+            return text.strip().split("\n")[0].strip()
+        if word.startswith("--message="):
+            return word.removeprefix("--message=").strip().split("\n")[0].strip()
+    return None
+
+
+def _one_name(words: Sequence[str], *allowed: str) -> str:
+    """The one plain word of a command. Raises CannotTellError for anything more involved."""
+    plain, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _VALUED:
+            skip = True
+        elif word.startswith("-") and word not in allowed:
+            raise CannotTellError(f"The option {quoted(word, 20)} of git is not followed.")
+        elif not word.startswith("-"):
+            plain.append(word)
+    if not 1 <= len(plain) <= 2 or not _NAME.fullmatch(plain[0]) or ".." in plain[0]:
+        raise CannotTellError("The command does not name one reference.")
+    return plain[0]
+
+
+def _reference(
+    call: Recorded, facts: Facts, repository: Repository, kind: str, name: str, rivals: Sequence[Recorded]
+) -> Finding:
+    assert call.at is not None
+    spot = look(facts, repository.shared / kind / name)
+    if not spot.place.exists:
+        need_place(call)
+        packed = bool(_packed(facts, repository).get(f"{kind}/{name}"))
+        return judge_missing_reference(
+            name, packed=packed, deleted=[one.id for one in rivals if (one.at or 0) > call.at]
+        )
+    log = read_log(facts, repository, f"{kind}/{name}")
+    born = float(log.entries[0].at) if log.entries else spot.place.modified
+    return judge_reference(call.at, name, born, exact=not log.entries, beside=_beside(born, rivals))
+
+
+def _switch(
+    call: Recorded, facts: Facts, repository: Repository, words: list[str], rivals: Sequence[Recorded]
+) -> Finding:
+    assert call.at is not None
+    if words[:1] in (["-b"], ["-c"]) and len(words) >= 2:
+        return _reference(call, facts, repository, "refs/heads", _one_name(words[1:]), rivals)
+    name = _one_name(words)
+    if not reference(facts, repository, f"refs/heads/{name}"):
+        raise CannotTellError(f"{quoted(name, 60)} is no branch of the repository.")
+    log = read_log(facts, repository, "HEAD")
+    need_place(call)
+    hits = [one for one in log.entries if one.at >= math.floor(call.at) and _goes_to(one.action, name)]
+    if hits and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + SOON_S:
+        return (
+            LANDED,
+            f"The log of HEAD says that it went to {quoted(name, 60)} {span(hits[0].at - call.at)} after the call.",
+        )
+    if hits or not log.whole:
+        return UNKNOWN, f"Whether this call went to {quoted(name, 60)} the log of HEAD does not tell."
+    return ABSENT, f"The log of HEAD, which is whole, knows of no way to {quoted(name, 60)} since the call."
+
+
+def _goes_to(action: str, name: str) -> bool:
+    return action.startswith("checkout: moving from ") and action.endswith(f" to {name}")
+
+
+def _init(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Finding:
+    assert call.at is not None
+    plain = [word for word in words if not word.startswith("-")]
+    if len(plain) > 1 or set(words) - set(plain) - {"-q", "--quiet"}:
+        raise CannotTellError("The options of git init are not followed.")
+    spot = look(facts, place_of(call, facts, f"{folder}/{plain[0]}" if plain else str(folder)) / ".git" / "description")
+    if not spot.place.exists:
+        need_place(call)
+        if spot.untouched_since(call.at):
+            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
+        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+    if spot.untouched_since(call.at):
+        return UNKNOWN, f"The repository was there before the call: {spot.shown} is older."
+    if spot.place.modified > call.at + SOON_S:
+        return UNKNOWN, f"The repository came long after the call: {spot.shown} is newer."
+    return LANDED, f"{spot.shown} was made {span(spot.place.modified - call.at)} after the call."
+
+
+def _push(
+    call: Recorded, facts: Facts, repository: Repository, folder: Path, words: list[str], rivals: Sequence[Recorded]
+) -> Finding:
+    assert call.at is not None
+    plain = [word for word in words if word not in ("-u", "--set-upstream", "-q", "--quiet")]
+    if len(plain) != 2 or not all(_NAME.fullmatch(word) and ".." not in word for word in plain):
+        raise CannotTellError("Which branch was to be pushed to where is not named by the command alone.")
+    remote, branch = plain
+    log = read_log(facts, repository, f"refs/remotes/{remote}/{branch}")
+    hits = [one for one in log.entries if one.at >= math.floor(call.at) and one.action == "update by push"]
+    if hits:
+        beside = _beside(hits[0].at, rivals)
+        if not beside and hits[0].at <= call.at + SOON_S:
+            when = span(hits[0].at - call.at)
+            return (
+                LANDED,
+                f"The log of {quoted(f'{remote}/{branch}', 80)} says that it was pushed {when} after the call.",
+            )
+        return UNKNOWN, f"{quoted(f'{remote}/{branch}', 80)} was pushed since, perhaps by another call."
+    there = _local_remote(facts, repository, folder, remote)
+    if there is None:
+        return (
+            UNKNOWN,
+            f"Nothing here says that {quoted(branch, 60)} was pushed; {quoted(remote, 60)} itself is not asked.",
+        )
+    return _held(call, facts, repository, there, branch)
+
+
+def _held(call: Recorded, facts: Facts, repository: Repository, there: Repository, branch: str) -> Finding:
+    """What a remote on this very machine holds. It was not asked for by git, but its files are read."""
+    assert call.at is not None
+    need_place(call)
+    mine, theirs = (reference(facts, one, f"refs/heads/{branch}") for one in (repository, there))
+    spot = look(facts, there.shared / "refs" / "heads" / branch)
+    if not theirs:
+        return ABSENT, f"The remote, a folder of this machine, holds no branch {quoted(branch, 60)}."
+    if mine and mine != theirs and spot.place.exists and spot.untouched_since(call.at):
+        return ABSENT, f"The remote's {quoted(branch, 60)} was last moved before the call, and is not what is here."
+    return UNKNOWN, f"The remote holds a branch {quoted(branch, 60)}, but not when and by whom it was moved."
+
+
+def _local_remote(facts: Facts, repository: Repository, folder: Path, remote: str) -> Repository | None:
+    text = facts.text(repository.shared / "config", limit=2**20)
+    section = ""
+    for line in text.splitlines():
+        head = re.fullmatch(r'\s*\[remote "([^"]*)"\]\s*', line)
+        if head or line.lstrip().startswith("["):
+            section = head[1] if head else ""
+        name, _, value = line.partition("=")
+        if section == remote and name.strip() == "url":
+            url = value.strip().removeprefix("file://")
+            if re.match(r"[\w+.-]+://|[\w.-]+@?[\w.-]*:", url):
+                return None
+            place = Path(folder, url)
+            facts.refuse_network(place)
+            return find(facts, place) if facts.look(place).kind == "folder" else None
+    return None
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+
+def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Recorded] = ()) -> Finding:
+    """Pure: a commit was to be made. The log of HEAD keeps every one, with its second."""
+    since = [one for one in log.entries if one.at >= math.floor(at) and one.action.startswith("commit")]
+    hits = [one for one in since if message is not None and one.action.partition(": ")[2] == message]
+    if hits:
+        if _beside(hits[0].at, rivals) or hits[0].at > at + SOON_S:
+            return UNKNOWN, f"A commit {quoted(message)} was made since, but perhaps by another call."
+        when = span(hits[0].at - at)
+        return LANDED, f"The log of HEAD holds the commit {quoted(message)}, made {when} after the call."
+    if not log.whole:
+        return UNKNOWN, "The log of HEAD does not reach to what HEAD names now, so a commit may lack in it."
+    if since and message is None:
+        return UNKNOWN, "Commits were made since, and which message this one was to have is not in the command."
+    return ABSENT, "The log of HEAD, which is whole, holds no such commit since the call."
+
+
+def judge_reference(at: float, name: str, born: float, *, exact: bool, beside: Sequence[int]) -> Finding:
+    """Pure: a tag or a branch was to be made and is there. `born`: when; `exact`: by more than whole seconds."""
+    if born < (at - 0.05 if exact else math.floor(at)):
+        return UNKNOWN, f"{quoted(name, 60)} was there before the call."
+    if beside or born > at + SOON_S:
+        return UNKNOWN, f"{quoted(name, 60)} was made since, but perhaps by another call."
+    return LANDED, f"{quoted(name, 60)} was made {span(born - at)} after the call."
+
+
+def judge_missing_reference(name: str, *, packed: bool, deleted: Sequence[int]) -> Finding:
+    """Pure: a tag or a branch was to be made and has no file of its own."""
+    if packed:
+        return UNKNOWN, f"{quoted(name, 60)} is there, but packed away with others, which took its time from it."
+    if deleted:
+        return UNKNOWN, f"{quoted(name, 60)} is not there, but call {deleted[0]} may have removed it."
+    return ABSENT, f"The repository holds no {quoted(name, 60)}, neither by itself nor packed."

@@ -1,0 +1,95 @@
+"""Packages that a command was to install, where their folder is known: `npm`, and the `pip` of an environment."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .effects import Effect
+from .facts import CannotTellError, Facts
+from .files import span
+from .located import look, need_place, place_of
+from .recorded import Recorded
+from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
+
+_NPM = re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@[\w.^~<>=*-]+)?")
+_PIP = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[\w,.-]*\])?(?:[=<>!~]=?[\w.*+!,<>=-]+)?")
+_PLAIN = frozenset(
+    {
+        "-q", "--quiet", "-U", "--upgrade", "--no-input", "--no-cache-dir", "--no-deps", "--disable-pip-version-check",
+        "-y", "--yes", "--save", "-S", "-D", "--save-dev", "--no-audit", "--no-fund", "-m",
+    }
+)  # fmt: skip
+"""Options that leave name and place as they are."""
+
+SOON_S = 1800.0
+"""An installation shows within so long of its call."""
+
+
+def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
+    """One verdict for the packages that the command names. Raises CannotTellError."""
+    assert call.at is not None
+    program = effect.words[0].rpartition("/")[2]
+    odd = [word for word in effect.words[1:] if word.startswith("-") and word not in _PLAIN]
+    if odd:
+        raise CannotTellError(f"The option {quoted(odd[0], 30)} of the installation is not followed.")
+    words = [word for word in effect.words[1:] if not word.startswith("-")]
+    if program == "npm":
+        names = _names(words[1:], _NPM)
+        folder = place_of(call, facts, effect.path) / "node_modules"
+        return _agree([_entry(call, facts, folder / name / "package.json", name) for name in names])
+    if "/" not in effect.words[0]:
+        raise CannotTellError("Into which environment packages were to be installed is not known.")
+    names = _names(words[2:] if program.startswith("python") else words[1:], _PIP)
+    place = place_of(
+        call, facts, effect.words[0] if effect.words[0].startswith("/") else f"{effect.path}/{effect.words[0]}"
+    )
+    folder = _site_packages(facts, place.parent.parent)
+    return _agree([_distribution(call, facts, folder, name) for name in names])
+
+
+def _names(words: list[str], form: re.Pattern[str]) -> list[str]:
+    found = [form.fullmatch(word) for word in words]
+    files = any(word.startswith(".") or ("/" in word[1:] and word[0] != "@") for word in words)
+    if not found or not all(found) or files:
+        raise CannotTellError("The command names no packages by their names alone.")
+    return [match[1] for match in found if match]
+
+
+def _agree(found: list[Finding]) -> Finding:
+    words = {word for word, _ in found}
+    return found[0] if len(words) == 1 else (UNKNOWN, "Of the packages named, some are there and some are not.")
+
+
+def _site_packages(facts: Facts, environment: Path) -> Path:
+    library = environment / "lib"
+    versions = [name for name in facts.names(library) if re.fullmatch(r"python3\.\d+", name)]
+    if facts.look(environment / "pyvenv.cfg").kind != "file" or len(versions) != 1:
+        raise CannotTellError(f"{quoted(environment)} is no environment whose packages lie in one place.")
+    return library / versions[0] / "site-packages"
+
+
+def _distribution(call: Recorded, facts: Facts, folder: Path, name: str) -> Finding:
+    wanted = re.sub(r"[-_.]+", "-", name).lower()
+    for entry in facts.names(folder):
+        found = re.fullmatch(r"(.+?)-[^-]+\.dist-info", entry)
+        if found and re.sub(r"[-_.]+", "-", found[1]).lower() == wanted:
+            return _entry(call, facts, folder / entry / "RECORD", name)
+    need_place(call)
+    return ABSENT, f"{quoted(folder, 160)} holds no package {quoted(name, 60)}."
+
+
+def _entry(call: Recorded, facts: Facts, path: Path, name: str) -> Finding:
+    assert call.at is not None
+    spot = look(facts, path)
+    if not spot.place.exists:
+        need_place(call)
+        if spot.untouched_since(call.at):
+            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
+        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+    if spot.untouched_since(call.at):
+        return UNKNOWN, f"The package {quoted(name, 60)} was there before the call."
+    when = spot.place.changed - call.at
+    if when > SOON_S:
+        return UNKNOWN, f"The package {quoted(name, 60)} came {span(when)} after the call: by whom is not known."
+    return LANDED, f"The package {quoted(name, 60)} came into {quoted(path.parent, 160)} {span(when)} after the call."
