@@ -20,6 +20,9 @@ SOON_S = 2.0
 """An effect that shows up within so long of its call, and that no other call explains, is taken for that call's: no
 person is so quick. What shows up later may be a person's."""
 
+LATE_S = 600.0
+"""So late a call that nobody heard of again may still take effect."""
+
 UNSEEN_S = 60.0
 """Where recorded calls wrote the same place so shortly before and after, nobody else is taken to have come between."""
 
@@ -49,15 +52,19 @@ def may_be_of(call: Recorded, moment: float, grain: float = 0.0, soon: float = S
     return moment <= max(settled or call.at, call.at) + soon
 
 
-def may_explain(other: Recorded, moment: float, grain: float = 0.0) -> bool:
-    """Could that other call have done something at `moment`? In doubt yes."""
+def may_explain(other: Recorded, moment: float, grain: float = 0.0, *, alike: bool = False) -> bool:
+    """Could that other call have done something at `moment`? `alike`: it asked for the very same, so in doubt yes."""
     if other.effect == "none":
         return False
-    if other.at is not None and moment + grain < other.at - COARSE_S:
-        return False
-    if other.unsettled or other.status in _GAVE_UP or other.settled_at is None:
+    if other.at is None:
         return True
-    return moment <= other.settled_at + 1.0 + grain
+    if moment + grain < other.at - COARSE_S:
+        return False
+    if other.status in _GAVE_UP:
+        return moment <= max(other.settled_at or 0.0, other.at) + LATE_S
+    if other.unsettled or other.settled_at is None:
+        return moment <= other.at + (LATE_S if alike else SOON_S)
+    return moment <= other.settled_at + COARSE_S
 
 
 def explained(others: Iterable[Recorded], moment: float, grain: float = 0.0) -> bool:

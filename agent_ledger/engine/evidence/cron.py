@@ -235,7 +235,8 @@ def _created(
     born = [job for job in store.jobs if job.created is not None and may_be_of(call, job.created)]
     fitting = [job for job in born if fits(call, facts, job)]
     rivals = {
-        job.id: [o for o in makers if may_explain(o, job.created or 0.0) and _alike(o, facts, job)] for job in fitting
+        job.id: [o for o in makers if may_explain(o, job.created or 0.0, alike=True) and _alike(o, facts, job)]
+        for job in fitting
     }
     shared = [job for job in fitting if rivals[job.id]]
     sure = {other.id for job in shared for other in rivals[job.id] if other.confirmed and other.tool_name in TOOLS}
@@ -327,7 +328,7 @@ def _names(other: Recorded, facts: Facts, ref: str, jobs: Sequence[Job]) -> bool
 
 def _may_rival(call: Recorded, other: Recorded, moment: float | None) -> bool:
     if moment is not None:
-        return may_explain(other, moment)
+        return may_explain(other, moment, alike=True)
     return other.effect != "none" and (other.id > call.id or may_explain(other, call.at or 0.0))
 
 

@@ -101,8 +101,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
 
 
 def _may_have_sent(other: Recorded, moment: float) -> bool:
-    """A confirmed call sent before it was confirmed; one that nobody heard of again, within its own time."""
-    return may_explain(other, moment) and may_be_of(other, moment, soon=SOON_S)
+    return may_explain(other, moment, alike=True)
 
 
 def _batches(facts: Facts, call: Recorded, at: float) -> list[Sent]:

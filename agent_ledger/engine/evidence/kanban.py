@@ -96,7 +96,9 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
             if event.kind not in kinds or not _names(call, facts, event):
                 continue
             fits = _fits(call, facts, board, event)
-            others_too = [o for o in rivals if may_explain(o, event.at, GRAIN_S) and _may(o, facts, board, event)]
+            others_too = [
+                o for o in rivals if may_explain(o, event.at, GRAIN_S, alike=True) and _may(o, facts, board, event)
+            ]
             sure |= {other.id for other in others_too if other.confirmed and other not in by_hand}
             if not may_be_of(call, event.at, GRAIN_S):
                 later += fits is not False and not others_too

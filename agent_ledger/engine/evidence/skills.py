@@ -123,7 +123,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
 def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> Seen:
     new = any(step.action == "create" and step.name == part.name for step in steps)
     folder, place = folder_of(facts, part.name, part.category, new=new)
-    around = _others(call, facts, part.name)
+    around = [other for other in _others(call, facts, part.name) if _touches(other, part)]
     shown = f"The skill {quoted(part.name, 60)}"
     if part.file:
         target = folder / part.file
@@ -145,6 +145,15 @@ def _others(call: Recorded, facts: Facts, name: str) -> list[Recorded]:
     word = name.rsplit("/", 1)[-1]
     by_hand = [other for other in others(facts, call, HANDS, word) if not harmless(other)]
     return [other for other in [*others(facts, call, TOOLS, word), *by_hand] if other.effect != "none"]
+
+
+def _touches(other: Recorded, part: Wanted) -> bool:
+    """May that other call write, move or remove this file? In doubt yes."""
+    steps = steps_of(other) if other.tool_name in TOOLS else None
+    if steps is None:
+        return True
+    mine = [end for end in wanted(steps) if end.name.rsplit("/", 1)[-1] == part.name.rsplit("/", 1)[-1]]
+    return any(end.file == part.file or not end.file or not part.file for end in mine)
 
 
 def _after(call: Recorded, around: Sequence[Recorded]) -> bool:
@@ -173,10 +182,16 @@ def _logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
     around = _others(call, facts, steps[0].name)
     for step in steps:
         fitting = [entry for entry in log if entry.action == step.action and entry.name == step.name]
-        fitting = [entry for entry in fitting if not any(may_explain(other, entry.at) for other in around)]
+        rivals = [other for other in around if _has_step(other, step)]
+        fitting = [entry for entry in fitting if not any(may_explain(other, entry.at, alike=True) for other in rivals)]
         if len(fitting) < sum(1 for one in steps if (one.action, one.name) == (step.action, step.name)):
             return False
     return True
+
+
+def _has_step(other: Recorded, step: Step) -> bool:
+    steps = steps_of(other) if other.tool_name in TOOLS else None
+    return steps is None or any((one.action, one.name) == (step.action, step.name) for one in steps)
 
 
 def _not_logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
