@@ -10,12 +10,16 @@ from agent_ledger.engine.inert import clip, inert
 from agent_ledger.engine.records import utc_text
 from ledger_tui.commands.output import amount
 from ledger_tui.routing.apply import Applied
+from ledger_tui.routing.cards import card
 from ledger_tui.routing.cells import Cell
 from ledger_tui.routing.holders import SafetyCheck
-from ledger_tui.routing.plan import Adoption, Answer, Change, Ending, Findings, Plan
+from ledger_tui.routing.options import options
+from ledger_tui.routing.plan import LEFT_OUT, Adoption, Answer, Change, Ending, Findings, Plan
 from ledger_tui.routing.rows import usable
 
 _WIDE = 100
+_MOST = 5
+"""Rows to choose from that are shown for one lost row."""
 _TIMES = frozenset({"ended_at"})
 
 
@@ -35,13 +39,19 @@ def as_json(
         "plan": adoptions,
         "endings": endings,
         "applied": adoptions if applied else [],
-        "skipped": [asdict(one) for one in plan.skipped] if plan else [],
+        "skipped": _skipped(findings, plan) if findings and plan else [],
         "answers": [asdict(one) for one in (applied.answers if applied else plan.answers)] if plan else [],
         "checks": [asdict(one) for one in (applied.checks if applied else checks)],
         "unfinished": list(unfinished),
         "repair_id": applied.repair_id if applied else None,
         "backup": str(applied.backup) if applied else None,
     }
+
+
+def _skipped(findings: Findings, plan: Plan) -> list[dict[str, Any]]:
+    """With the rows that a person may choose from."""
+    choices = options(findings, [one.orphan_id for one in plan.skipped], max_gap_s=plan.asked.max_gap_s)
+    return [{**asdict(one), "candidates": list(choices.get(one.orphan_id, ()))} for one in plan.skipped]
 
 
 def _adoption(one: Adoption) -> dict[str, Any]:
@@ -84,7 +94,25 @@ def preview(findings: Findings, plan: Plan) -> Iterator[str]:
     if plan.skipped:
         yield ""
         yield "Left as they are:"
-        yield from (f"  {inert(one.orphan_id)}: {inert(one.reason)}" for one in plan.skipped)
+        yield from _left(findings, plan)
+
+
+def _left(findings: Findings, plan: Plan) -> Iterator[str]:
+    """What is not brought back, why, and what a person may choose from."""
+    choices = options(findings, [one.orphan_id for one in plan.skipped], max_gap_s=plan.asked.max_gap_s)
+    for one in plan.skipped:
+        yield f"  {inert(one.orphan_id)}: {inert(one.reason)}"
+        found = () if one.reason == LEFT_OUT else choices.get(one.orphan_id, ())
+        yield from (f"    --choose {inert(one.orphan_id)}={_candidate(findings, key)}" for key in found[:_MOST])
+        if len(found) > _MOST:
+            yield f"    and {len(found) - _MOST} more; --json has them"
+
+
+def _candidate(findings: Findings, key: str) -> str:
+    row = card(findings.store.sessions[key])
+    named = f"  {clip(row.name, 30)}" if row.named else ""
+    quiet = f", quiet since {utc_text(row.last_active)}" if row.last_active is not None else ""
+    return f"{row.id}{named}  {amount(row.messages, 'message')}{quiet}"
 
 
 def _shown(one: Adoption, messages: int | None, findings: Findings) -> Iterator[str]:
