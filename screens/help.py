@@ -79,7 +79,13 @@ def _actions(screen: Screen[Any]) -> Iterable[tuple[str, str]]:
             continue
         # A binding's own display names one of its keys; here each key is named.
         shown = _NAMES.get(binding.key) or screen.app.get_key_display(replace(binding, key_display=None))
-        if shown not in keys.setdefault(binding.id, []):
-            keys[binding.id].append(shown)
-        tooltips[binding.id] = active.tooltip or binding.tooltip or binding.description
+        # The screens share one line, so that the list has room on a low screen.
+        screens = binding.action.startswith("switch_mode(")
+        name = "app.screens" if screens else binding.id
+        if shown not in keys.setdefault(name, []):
+            keys[name].append(shown)
+        if screens:
+            tooltips[name] = f"{tooltips[name]}, {binding.description}" if name in tooltips else binding.description
+        else:
+            tooltips[name] = active.tooltip or binding.tooltip or binding.description
     return [(" ".join(keys[name]), tooltips[name]) for name in keys]
