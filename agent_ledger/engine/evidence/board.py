@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .facts import CannotTellError, Facts
+from .verdict import quoted
 
 GRAIN_S = 1.0
 
@@ -102,9 +104,10 @@ def _payload(text: object) -> Mapping[str, Any]:
 
 def row(facts: Facts, path: Path, sql: str, *params: Any) -> Mapping[str, Any] | None:
     """The only row of a question on a board, by column names; None where there is none or more than one."""
+    facts.step()
     try:
         cursor = facts.database(path).execute(sql, params)
         rows = cursor.fetchmany(2)
-    except Exception as error:
-        raise CannotTellError("The board cannot be asked.") from error
+    except sqlite3.Error as error:
+        raise CannotTellError(f"{quoted(path)} cannot be asked ({error}).") from error
     return dict(zip((c[0] for c in cursor.description), rows[0], strict=True)) if len(rows) == 1 else None

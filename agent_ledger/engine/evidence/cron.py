@@ -187,6 +187,10 @@ def _resumed(seen: Changed, job: Job, now: float) -> Verdict:
         return landed(
             now, *filter(None, (f"{name} is not paused; the list was last written by this call.", seen.quiet))
         )
+    if seen.write.known and seen.other_before and not seen.rivals:
+        return landed(
+            now, f"{name} is not paused; a call shortly before had paused it, and no other recorded one resumed it."
+        )
     return unknown(now, f"{name} is not paused, but whether this call did that cannot be told.")
 
 
