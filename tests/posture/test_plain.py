@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_ledger.engine.commands import examine
 from agent_ledger.engine.posture.plain import KNOWN, is_plain, names_one_of, plain_file, runs_a_path
@@ -55,6 +57,44 @@ RUNNING = ("sh run.sh", "python3 tools/a.py -v", "cd app && ./go", "source env.t
 @pytest.mark.parametrize("text", RUNNING)
 def test_a_call_that_may_run_a_written_file_is_known(text: str) -> None:
     assert runs_a_path(json.dumps({"command": text, "timeout": 60}))
+
+
+UNEVEN = (
+    "./run.sh} | ls' /sh", "ls' | sh", "x | 'ls /sh'", 'x | "a b"/sh', "ls) 'a b'", "} x'./run.sh'",
+    "echo it's; ./run.sh",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", UNEVEN)
+def test_a_quote_without_end_and_a_quoted_name_take_the_reader(text: str) -> None:
+    assert not is_plain(json.dumps({"command": text, "timeout": 60}))
+
+
+@pytest.mark.parametrize(
+    "text", [") run.sh", "} ./run.sh", "fi run.sh", "ls) run.sh", "elif source run.sh", "f() a/run.sh"]
+)
+def test_a_file_that_is_run_behind_an_odd_closer_is_not_missed(text: str) -> None:
+    args = json.dumps({"command": text})
+    assert [path.rpartition("/")[2] for path in examine("terminal", {"command": text}).run] == ["run.sh"]
+    assert not is_plain(args) or (runs_a_path(args) and names_one_of(args, {"run.sh"}))
+
+
+_PIECES = (
+    "./run.sh", "ls", " ", "'", '"', ";", "|", "(", ")", "}", "fi", "elif", "in", "x", "'ls /sh'", '"/x/sh"', "@", "+",
+    "sh",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8))
+def test_no_mixture_of_quotes_and_closers_hides_anything(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    args = json.dumps({"command": text})
+    if is_plain(args):
+        examined = examine("terminal", {"command": text})
+        assert (examined.acts, dict(examined.made)) == ((), {})
+        if any(path.endswith("/run.sh") or path == "run.sh" for path in examined.run):
+            assert runs_a_path(args)
+            assert names_one_of(args, {"run.sh"})
 
 
 def test_names_among_words() -> None:

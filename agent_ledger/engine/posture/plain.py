@@ -45,7 +45,7 @@ _HEADS = """
     useradd groupmod visudo pip3 apt apt_get dpkg yum dnf rpm pacman brew snap pkill killall xkill taskkill
     modprobe insmod rmmod sysctl kexec mount umount sqlite sqlite3 pg_dump mysqldump flushall flushdb drop delete alter
     tar unzip cpio rename setfacl chattr watchexec make_filesystem begin do then else if while until for case function
-    coproc select repeat not and or tee cat type runas wsl logrotate rsyslogd update_rc_d
+    coproc fi done esac elif in select repeat not and or tee cat type runas wsl logrotate rsyslogd update_rc_d
 """
 _ORDINARY = frozenset({"cd", "pushd", "cp", "ln", "mkdir", "sed", "cat"})
 """Known to `commands`, and judged by the places that they touch alone."""
@@ -80,7 +80,7 @@ def _table() -> dict[str, str]:
         elif char in "\\$`*?[{<>~!^%":
             table[char] = _MARK
         else:
-            table[char] = "\n" if char in '\n";&|()' else " "
+            table[char] = "\n" if char in '\n";&|(){}' else " "
     return table
 
 
@@ -117,8 +117,14 @@ _OTHER_COMMANDS = frozenset(COMMANDS) - {"command"}
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
 _PARTS = re.compile(r"""[^\s"/;&|()=]+""")
 _STARTS_WITH_PATH = re.compile(
-    r"""["(;&|]\s*+(?:'|[^\s"'/.=]*+[/.=]|(?:command|timeout|env|source|python\d?|node|sh|bash)\s)"""
+    r"""["(;&|)}]\s*+(?:'|[^\s"'/.=]*+[/.=]"""
+    r"""|(?:command|timeout|env|source|python\d?|node|sh|bash|fi|done|esac|elif|in)\s)|[+@]\("""
 )
+_QUOTED = re.compile(r"""'(?:[^'"\\]|\\.)*+'|\\"(?:[^"\\]|\\[^"])*+\\\"""")
+"""A quoted piece of a command inside a JSON text."""
+
+_QUOTED_NAME = re.compile(r"""["();&|{}]\s*+[^\s"();&|{}\x01]*+\x01""")
+"""The name of a command in which something is quoted; \\x01 stands for a quoted piece."""
 
 
 def is_plain(args_text: str) -> bool:
@@ -127,6 +133,8 @@ def is_plain(args_text: str) -> bool:
     if "/dev/null" in text or "venv/bin/" in text:
         text = text.replace("/dev/null", "").replace("venv/bin/", "")
     if "\\" in text or "'" in text:
+        if _is_quoted_oddly(text):
+            return False
         text = text.replace('\\"', "").replace("'", "")
     words = (shown := text.translate(_WORDS)).split()
     if not PLACES.isdisjoint(words) or "gnupg" in shown:
@@ -172,6 +180,12 @@ def plain_file(args_text: str) -> str | None:
 def runs_a_path(args_text: str) -> bool:
     """May a command begin with a path or a script's name (or a dot, which reads a file), and not with a program?"""
     return _STARTS_WITH_PATH.search(args_text) is not None
+
+
+def _is_quoted_oddly(args_text: str) -> bool:
+    """Has a quote no end, or does a command's name stand in quotes? Nobody knows here which commands it runs."""
+    rest = _QUOTED.sub("\x01", args_text)
+    return "'" in rest or "\\" in rest or _QUOTED_NAME.search(rest) is not None
 
 
 def names_one_of(args_text: str, names: Container[str]) -> bool:
