@@ -161,6 +161,15 @@ def _names(connection: sqlite3.Connection, table: str) -> frozenset[str]:
     return frozenset(str(row[0]) for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)))
 
 
+def indexed_by_session(connection: sqlite3.Connection) -> bool:
+    """Is there an index of messages by session? Without one, asking for a session's messages walks through all."""
+    leading = connection.execute(
+        "SELECT c.name FROM pragma_index_list('messages') i, pragma_index_info(i.name) c"
+        " WHERE c.seqno = 0 AND NOT i.partial"
+    )
+    return ("session_id",) in leading.fetchall()
+
+
 @contextmanager
 def _undisturbed(connection: sqlite3.Connection, wal: bool) -> Iterator[Callable[[], bool]]:
     """One snapshot in WAL mode, where it is in nobody's way; elsewhere only a look at whether something changed."""
@@ -175,6 +184,11 @@ def _undisturbed(connection: sqlite3.Connection, wal: bool) -> Iterator[Callable
 def _data_version(connection: sqlite3.Connection) -> int:
     ((version,),) = connection.execute("PRAGMA data_version").fetchall()
     return int(version)
+
+
+def _column(name: str) -> str:
+    """Settings of a model may be long; only those that speak of descent are fetched (see `rows.markers`)."""
+    return f"CASE WHEN instr({name}, '_from\"') THEN {name} END" if name == "model_config" else name
 
 
 class _Reader:
@@ -199,7 +213,7 @@ class _Reader:
     def sessions(self) -> Iterator[Sequence[Any]]:
         """Every row that has an id, in the order of `COLUMNS`."""
         have = self._layout.sessions
-        columns = ", ".join(name if name == "rowid" or name in have else "NULL" for name in COLUMNS)
+        columns = ", ".join(_column(name) if name == "rowid" or name in have else "NULL" for name in COLUMNS)
         sql = f"SELECT {columns} FROM sessions WHERE rowid > ? AND id IS NOT NULL ORDER BY rowid LIMIT ?"
         for page in self._pages(sql, -(2**63), lambda row: row[0]):
             yield from page
@@ -210,7 +224,7 @@ class _Reader:
             return {}
         trusted = f"CASE WHEN timestamp BETWEEN {EARLIEST} AND {LATEST} THEN timestamp END"
         live = "coalesce(active, 1) <> 0" if "active" in self._layout.messages else "1"
-        if self._indexed():
+        if indexed_by_session(self._connection):
             sql = (
                 f"SELECT session_id, count(*), max({trusted}), sum({live}) FROM messages"
                 " WHERE session_id > CAST(? AS TEXT) AND typeof(session_id) = 'text'"
@@ -227,14 +241,6 @@ class _Reader:
                     later = moment if newest is None or (moment is not None and moment > newest) else newest
                     found[key] = (count + 1, later, (shown_yet or 0) + shown)
         return found
-
-    def _indexed(self) -> bool:
-        """Is there an index by session? Without one, grouping would sort the whole table in one statement."""
-        leading = self._connection.execute(
-            "SELECT c.name FROM pragma_index_list('messages') i, pragma_index_info(i.name) c"
-            " WHERE c.seqno = 0 AND NOT i.partial"
-        )
-        return ("session_id",) in leading.fetchall()
 
     def routes(self) -> dict[str, str]:
         if "gateway_routing" not in self._layout.tables:

@@ -85,6 +85,12 @@ def explain(path: Path, error: Exception) -> SourceError:
     primary = code & 0xFF if isinstance(code, int) else None
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return SourceError(path, "is locked by another process", "try again in a moment", state=STALE)
+    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return SourceError(
+            path,
+            "was left in the middle of a write by a process that ended",
+            "start the program that owns it once, which puts it in order, then try again",
+        )
     if primary == sqlite3.SQLITE_NOTADB:
         return SourceError(path, "is no SQLite database", "name another file, or move this one away")
     if primary == sqlite3.SQLITE_CORRUPT:

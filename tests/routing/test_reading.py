@@ -244,3 +244,53 @@ def test_a_withheld_message_is_its_marker(tmp_path: Path) -> None:
     made.run("UPDATE messages SET display_metadata = ?", json.dumps({"text": "the secret plan"}))
     (message,) = first_and_last(made.path, "one").first
     assert message.text == marker
+
+
+def test_content_of_several_parts_is_its_texts(tmp_path: Path) -> None:
+    made = Sessions(tmp_path / "state.db")
+    made.row("one", said=())
+    parts = [{"type": "text", "text": "look at\nthis"}, {"type": "image_url", "image_url": {}}, "and that"]
+    for place, content in enumerate((f"\x00json:{json.dumps(parts)}", "\x00json:{", '\x00json:{"a": 1}')):
+        made.say("one", NOW + place, content)
+    found = first_and_last(made.path, "one")
+    assert [one.text for one in found.first] == ["look at\\nthis [image_url] and that", "{", '{"a": 1}']
+
+
+def test_messages_come_by_their_time(tmp_path: Path) -> None:
+    made = Sessions(tmp_path / "state.db")
+    made.row("one", said=())
+    for moment in (30.0, 10.0, 20.0, 40.0):
+        made.say("one", moment, f"at {moment:.0f}")
+    found = first_and_last(made.path, "one", 1)
+    assert [one.text for one in found.first + found.last] == ["at 10", "at 40"]
+
+
+def test_no_walk_through_a_store_without_an_index(tmp_path: Path) -> None:
+    made = Sessions(tmp_path / "state.db")
+    made.row("one", said=(NOW,))
+    made.run("DROP INDEX by_session")
+    assert first_and_last(made.path, "one").total == 0
+
+
+def test_a_store_left_in_the_middle_of_a_write_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    large(path, wal=False, sessions=10)
+    code = (
+        "import sqlite3, sys, time\n"
+        "held = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "held.execute('PRAGMA cache_size=5')\n"
+        "held.execute('BEGIN IMMEDIATE')\n"
+        "held.execute('UPDATE messages SET content = hex(randomblob(2000))')\n"
+        "print('written', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
+    process.kill()
+    process.wait()
+    journal = tmp_path / "state.db-journal"
+    before = (path.read_bytes(), journal.read_bytes())
+    with pytest.raises(SourceError, match="in the middle of a write"):
+        read_store(path, tmp_path)
+    assert (path.read_bytes(), journal.read_bytes()) == before

@@ -146,7 +146,7 @@ def misleading_log(place: Place) -> Check:
         WARN,
         f"logs/{named[0]} says 'possible FTS write corruption' with disk=0. The store is not damaged by that: the host"
         " looked for the transcript under an old session id and found none (hermes-agent #82616).",
-        "Do not rebuild the store; look for a conversation that lost its place before you restart the gateway.",
+        "Do not rebuild the store. Before you restart the gateway, run: ledger-tui sessions --anomalies-only",
     )
 
 
