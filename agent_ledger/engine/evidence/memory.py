@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .around import HANDS, LastWrite, harmless, issued, last_write, others
+from .around import HANDS, UNSEEN_S, LastWrite, folder_time, harmless, issued, last_write, others
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import Verdict, absent, landed, quoted, unknown
@@ -65,8 +65,8 @@ class Seen:
     """May another recorded call have taken it away since?"""
     also: bool = False
     """May another recorded call have made the same change?"""
-    new: bool = False
-    """Did the conversation begin without it? Then nothing from before the conversation explains it."""
+    other_before: bool = False
+    """Did a recorded call shortly before leave the file otherwise than this one asked for?"""
     waits: bool = False
     """Is the same change waiting for a person's approval?"""
     shown: str = ""
@@ -85,10 +85,10 @@ def judge_seen(seen: Seen, now: float) -> Verdict:
     if seen.done:
         if seen.write.ours:
             return landed(now, f"{seen.file} is as the call asked for{what}, and was last written right after it.")
-        if seen.new and not seen.also:
+        if seen.write.known and seen.other_before and not seen.also:
             return landed(
-                now, f"{seen.file} is as the call asked for{what}. The conversation began without it, and no other"
-                " recorded call wrote it."
+                now, f"{seen.file} is as the call asked for{what}; a call shortly before had left it otherwise, and no"
+                " other recorded one changed that."
             )  # fmt: skip
         return unknown(
             now, f"{seen.file} is as the call asked for{what}, but may have been so before, or by another call."
@@ -114,7 +114,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     path = folder / _FILES[target]
     place = facts.look(path)
     entries = parsed(facts.text(path)) if place.exists else ()
-    written = max(place.modified, place.changed) if place.exists else facts.look(folder).modified
+    written = max(place.modified, place.changed) if place.exists else folder_time(facts, folder)
     around = [other for other in others(facts, call, TOOLS) if _same_file(other, target)]
     by_hand = [*others(facts, call, HANDS, "memor"), *others(facts, call, HANDS, "user.md")]
     by_hand = [other for other in by_hand if not harmless(other)]
@@ -131,7 +131,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
             only_adds="operations" not in call.args and call.args.get("action") == "add",
             undone=_undone(call, texts, around, by_hand),
             also=_also(changes or (), around, by_hand),
-            new=bool(done) and not write.ours and _began_without(call, facts, changes or ()),
+            other_before=_other_before(call, changes or (), entries, around, written),
             waits=_waits(call, facts, target, changes or ()),
             shown=shown,
         ),
@@ -228,21 +228,28 @@ def _also(changes: Sequence[Change], around: Sequence[Recorded], by_hand: Sequen
     return any(other.effect != "none" for other in by_hand)
 
 
-def _began_without(call: Recorded, facts: Facts, changes: Sequence[Change]) -> bool:
-    """The host writes memory into the instructions with which a conversation begins, and keeps those."""
-    adds = [change.content for change in changes if change.action == "add"]
-    if not adds or len(adds) < len(changes) or not call.session_id or not facts.look(facts.state).exists:
-        return False
-    rows = facts.rows(facts.state, "SELECT started_at, system_prompt FROM sessions WHERE id = ?", (call.session_id,))
-    if len(rows) != 1 or not isinstance(rows[0][0], (int, float)) or not isinstance(rows[0][1], str):
-        return False
-    started, prompt = rows[0]
-    shows = "MEMORY (your personal notes)" in prompt if _is_memory(call) else "USER PROFILE (who the user is)" in prompt
-    return shows and started < issued(call) and not any(text in prompt for text in adds)
+def _other_before(
+    call: Recorded, changes: Sequence[Change], entries: Sequence[str], around: Sequence[Recorded], written: float
+) -> bool:
+    """Does a confirmed call shortly before show that the file was otherwise?
 
-
-def _is_memory(call: Recorded) -> bool:
-    return str(call.args.get("target") or "memory") == "memory"
+    New entries go to the end, so that one behind an entry that a call added came after that call.
+    """
+    added = [
+        change.content
+        for other in around
+        if other.id < call.id and other.confirmed and (other.at or 0.0) >= written - UNSEEN_S
+        for change in changes_of(other) or ()
+        if change.action == "add"
+    ]
+    for change in changes:
+        if change.action != "add" and any(change.old in text for text in added):
+            return True
+        if change.action == "add" and change.content in entries:
+            ahead = entries[: entries.index(change.content)]
+            if any(text in ahead for text in added):
+                return True
+    return False
 
 
 def _waits(call: Recorded, facts: Facts, target: str, changes: Sequence[Change]) -> bool:
