@@ -145,7 +145,7 @@ class Recorder:
                 repeats_since=now - settings.repeat_window_seconds,
                 compacted=self._compacted.get(chain[-1], ""),
                 late=(session_id, turn_id, tool_call_id) in self._given_up,
-                workplace=self._workplaces.of(tool_name, task_id),
+                workplace=self._workplaces.of(tool_name, task_id, values),
             )
         )
         key = (session_id, turn_id, tool_call_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 ASKED = frozenset({"terminal", "write_file", "patch", "execute_code"})
@@ -29,8 +29,11 @@ class Workplaces:
         self._mono = mono
         self._backends: dict[str, tuple[str, float]] = {}
 
-    def of(self, tool_name: str, task_id: str) -> str:
-        """`backend:folder`, such as `local:/srv/app` or `docker:`; empty where it cannot be told."""
+    def of(self, tool_name: str, task_id: str, args: Mapping[str, Any]) -> str:
+        """`backend:folder`, such as `local:/srv/app` or `docker:`; empty where it cannot be told.
+
+        The folder is where the call's relative paths begin; for a path that begins with `~/`, that home.
+        """
         if tool_name not in ASKED:
             return ""
         terminal = sys.modules.get("tools.terminal_tool")
@@ -39,7 +42,12 @@ class Workplaces:
         try:
             files: Any = sys.modules.get("tools.file_tools_paths") or sys.modules["tools.file_tools"]
             backend = self._backend(files, task_id)
-            return f"{backend}:{_folder(terminal, files, tool_name, task_id)}" if backend == LOCAL else f"{backend}:"
+            if backend != LOCAL:
+                return f"{backend}:"
+            path = args.get("path")
+            if isinstance(path, str) and path.startswith("~/"):
+                return f"{backend}:{files._expand_tilde('~')}"
+            return f"{backend}:{_folder(terminal, files, tool_name, task_id)}"
         except Exception:
             return ""
 

@@ -12,6 +12,7 @@ import pytest
 from agent_ledger.engine.evidence import effects
 from agent_ledger.engine.evidence.effects import Effect
 from agent_ledger.engine.evidence.terminal_git import Entry, Log, judge_commit, judge_reference, subject
+from agent_ledger.engine.evidence.verdict import together
 
 from .makers import World
 
@@ -61,7 +62,7 @@ def test_what_the_words_say(command: str, found: list[Effect]) -> None:
         "if true; then touch x; fi",
         "touch x &", "(touch x)", "x=1; touch $x", "rm {a,b}", "echo $(id) > f", "cat <<EOF > f\n$x\nEOF",
         "find . -delete",
-        "cp -r a b", "git rebase main", "python3 build.py", "ln a b", "sudo -u kim touch x", "npm run build",
+        "cp -r a b c", "git rebase main", "python3 build.py", "ln a b", "sudo -u kim touch x", "npm run build",
         "cd - && touch x",
         "touch \x00", "curl -o f https://example.org/f", "for f in a b; do rm $f; done", "x() { rm a; }; x",
         "ssh h touch x",
@@ -77,7 +78,8 @@ def test_what_the_words_do_not_say_proves_nothing(world: World, command: str) ->
 LANDING = [
     "touch new", "mkdir made", "mkdir -p deep/er", "echo hi > new", "echo more >> old", "rm old", "rm -r folder",
     "mv old moved", "mv old folder/", "cp old copied", "ln -s old linked", "chmod 600 old", "sed -i s/o/0/ old",
-    "printf 'a' | tee t1 t2", "mkdir d && touch d/x && echo y > d/y", "cat <<'X' > doc\nline\nX",
+    "printf 'a' | tee t1 t2", "cp -r folder copy", "tar czf f.tgz folder",
+    "mkdir d && touch d/x && echo y > d/y", "cat <<'X' > doc\nline\nX",
 ]  # fmt: skip
 
 
@@ -114,13 +116,29 @@ def test_the_same_by_another_call_leaves_it_unknown(world: World, command: str) 
     assert world.says(ghost).startswith("unknown: ")
 
 
+def test_what_comes_out_of_an_archive(world: World) -> None:
+    prepare(world)
+    run(world, "tar cf a.tar folder && rm -r folder")
+    command = {"command": "tar xf a.tar"}
+    later = world.call("terminal", command, at=world.after)
+    assert world.says(later).startswith("absent: ")
+    ghost = world.call("terminal", command, at=world.before)
+    run(world, "tar xf a.tar")
+    assert world.says(ghost).startswith("unknown: "), "both calls may have done it"
+    world.db.execute("DELETE FROM ledger WHERE id = ?", (later,))
+    assert world.says(ghost).startswith("landed: ")
+    (world.work / "a.tar").write_bytes(b"not an archive")
+    assert world.says(ghost).startswith("unknown: ")
+
+
 def test_half_a_command_is_neither(world: World) -> None:
     prepare(world)
     ghost = world.call("terminal", {"command": "touch one && touch two"})
     run(world, "touch one")
     found = world.verdict(ghost)
     assert found.verdict == "unknown"
-    assert found.evidence[0] == "A part of it landed, and a part did not."
+    assert len(found.evidence) == 2
+    assert together(1.0, [("landed", "a"), ("absent", "b")]).evidence[0] == "A part of it landed, and a part did not."
 
 
 def test_one_part_that_undoes_another_is_not_judged(world: World) -> None:
@@ -219,11 +237,35 @@ def test_init(world: World) -> None:
     assert world.says(ghost).startswith("landed: ")
 
 
+def test_clone(repository: World) -> None:
+    command = {"command": "git clone ../remote.git second"}
+    ghost = repository.call("terminal", command, at=time.time())
+    assert repository.says(repository.call("terminal", command, at=repository.after)).startswith("absent: ")
+    run(repository, "git clone -q ../remote.git second")
+    assert repository.says(ghost).startswith("landed: ")
+
+
+def test_a_tag_that_was_removed_again_is_not_missed(repository: World) -> None:
+    ghost = repository.call("terminal", {"command": "git tag v9"})
+    run(repository, "git tag v9 && git tag -d v9")
+    assert repository.says(ghost).startswith("unknown: ")
+
+
+def test_a_log_that_was_emptied_is_not_whole(repository: World) -> None:
+    ghost = repository.call("terminal", {"command": "git commit -m second"})
+    run(repository, "git commit -q -m second && git reset -q --hard HEAD~1 && git reflog expire --expire=now --all")
+    assert repository.says(ghost).startswith("unknown: ")
+
+
 def test_the_log_and_the_clock_of_whole_seconds() -> None:
     log = Log((Entry("a" * 40, 99, "commit (initial): one"), Entry("b" * 40, 100, "commit: two: more")), whole=True)
     assert judge_commit(100.9, log, "two: more")[0] == "landed"
     assert judge_commit(101.0, log, "two: more")[0] == "absent"
     assert judge_commit(100.0, log, "one")[0] == "absent"
+    assert judge_commit(98.0, log, "three")[0] == "unknown", "the log begins after the call"
+    late = Log((*log.entries, Entry("c" * 40, 104, "commit: three")), whole=True)
+    assert judge_commit(102.5, late, "three")[0] == "landed"
+    assert judge_commit(102.4, late, "three")[0] == "unknown", "somebody else had time for it"
     assert judge_commit(100.0, log, None)[0] == "unknown"
     assert judge_commit(100.0, Log(log.entries, whole=False), "one")[0] == "unknown"
     assert judge_reference(100.9, "v1", 100.0, exact=False, beside=())[0] == "landed"

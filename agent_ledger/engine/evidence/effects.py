@@ -38,7 +38,7 @@ class Effect:
     """One thing that would be different afterwards.
 
     `kind`: "write" (whole content), "append", "touch", "folder", "remove", "move", "copy", "link", "mode", "edit",
-    "git", "install". Paths as they are on disk; `path` starts with `/`, or it is relative to a folder not known.
+    "unpack", "git", "install". Paths as they are on disk; one without a `/` in front is relative to an unknown folder.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Effect:
     words: tuple[str, ...] = ()
     """Git, install: the command's own words."""
     parents: bool = False
-    """Folder: `-p`. Remove: a folder with all that is in it."""
+    """Folder: `-p`. Remove, copy: a folder with all that is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +270,11 @@ def _move(reader: _Reader, command: _Command) -> Iterator[Effect]:
 
 
 def _copy(reader: _Reader, command: _Command) -> Iterator[Effect]:
-    source, target = _allow(command, "fvp", least=2, most=2)
+    source, target = _allow(command, "fvprRa", least=2, most=2)
     if target.endswith("/"):
         target += posixpath.basename(source.rstrip("/"))
-    yield Effect("copy", reader.place(target), source=reader.place(source))
+    whole = bool(command.options & set("rRa"))
+    yield Effect("copy", reader.place(target), source=reader.place(source), parents=whole)
 
 
 def _link(reader: _Reader, command: _Command) -> Iterator[Effect]:
@@ -307,6 +308,25 @@ def _sed(reader: _Reader, command: _Command) -> Iterator[Effect]:
         yield Effect("edit", reader.place(word))
 
 
+def _tar(reader: _Reader, command: _Command) -> Iterator[Effect]:
+    """`tar czf ARCHIVE …` and `tar xzf ARCHIVE [-C FOLDER]`, the letters in one word, with a dash or without."""
+    letters, *rest = command.arguments or [""]
+    letters = letters.removeprefix("-")
+    doing = set(letters) & {"c", "x"}
+    folders = [rest[at + 1] for at, word in enumerate(rest[:-1]) if word == "-C"]
+    plain = [word for at, word in enumerate(rest) if word != "-C" and (at == 0 or rest[at - 1] != "-C")]
+    odd = set(letters) - set("cxzjJvfp") or any(word.startswith("-") for word in plain)
+    if len(doing) != 1 or odd or not letters.endswith("f") or not plain or len(folders) > 1:
+        raise _UnclearError("`tar` has options that are not followed")
+    if "c" in doing:
+        yield Effect("write", reader.place(plain[0]), words=("tar",))
+    elif len(plain) > 1:
+        raise _UnclearError("`tar` unpacks a part only")
+    else:
+        folder = reader.place(folders[0]) if folders else reader.folder
+        yield Effect("unpack", folder, source=reader.place(plain[0]))
+
+
 def _git(reader: _Reader, command: _Command) -> Iterator[Effect]:
     if _looks(command):
         return
@@ -316,7 +336,17 @@ def _git(reader: _Reader, command: _Command) -> Iterator[Effect]:
         words = words[2:]
     if words[:1] == ["-C"] and len(words) > 2:
         folder, words = reader.place(words[1]), words[2:]
-    if words[:1] not in (["commit"], ["tag"], ["push"], ["branch"], ["checkout"], ["switch"], ["init"], ["add"]):
+    if words[:1] not in (
+        ["commit"],
+        ["tag"],
+        ["push"],
+        ["branch"],
+        ["checkout"],
+        ["switch"],
+        ["init"],
+        ["add"],
+        ["clone"],
+    ):
         raise _UnclearError(f"`git {' '.join(words[:1])[:40]}` is not followed")
     yield Effect("git", folder, words=tuple(words))
 
@@ -328,7 +358,7 @@ def _install(reader: _Reader, command: _Command) -> Iterator[Effect]:
 
 
 _DOING: dict[str, Callable[[_Reader, _Command], Iterator[Effect]]] = {
-    "touch": _touch, "mkdir": _mkdir, "rm": _rm, "unlink": _rm, "rmdir": _rmdir, "mv": _move, "cp": _copy, "ln": _link,
-    "chmod": _mode, "tee": _tee, "sed": _sed, "git": _git, "npm": _install, "pip": _install, "pip3": _install,
-    "python": _install, "python3": _install,
+    "touch": _touch, "mkdir": _mkdir, "rm": _rm, "unlink": _rm, "rmdir": _rmdir, "mv": _move, "cp": _copy,
+    "ln": _link, "chmod": _mode, "tee": _tee, "sed": _sed, "tar": _tar, "git": _git, "npm": _install, "pip": _install,
+    "pip3": _install, "python": _install, "python3": _install,
 }  # fmt: skip

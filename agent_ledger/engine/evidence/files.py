@@ -1,18 +1,20 @@
-"""`write_file` and `patch`: the file, its times against the call's, and what it holds against what it was to hold."""
+"""`write_file` and `patch`: a file, its times against the call's, and what it holds against what it was to hold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from . import v4a
 from .facts import CannotTellError, Facts
 from .located import Spot, look, need_place, place_of
 from .recorded import Recorded
 from .touching import Others, ended, others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, Verdict, quoted, together
 
-SOON_S = 600.0
-"""A write shows within so long of its call, or within the call's grace; what is newer may be somebody else's."""
+SOON_S = 5.0
+"""A file that holds exactly what was to be written, written within so long of the call, was written by it."""
+
+AT_ONCE_S = 2.0
+"""The same where nothing but a time tells: whoever else did it would have had to do it in these two seconds."""
 
 BOM = "\ufeff"
 
@@ -33,26 +35,16 @@ class Facet:
     rivals: tuple[int, ...] = ()
     """Other recorded calls that may have made it what it is."""
     undoers: tuple[int, ...] = ()
-    """Later calls that may have removed or replaced it."""
+    """Later calls that may have taken it away, no later than its place last changed."""
     other_way: bool = False
     """Patch: may another call have put the old text back?"""
 
 
 def judge(call: Recorded, facts: Facts) -> Verdict | None:
-    """The verdict on a `write_file` or a `patch`. Raises CannotTellError."""
+    """The verdict on a `write_file`, or on a `patch` that replaces a text. Raises CannotTellError."""
     if call.at is None:
         raise CannotTellError("When the call was issued is not recorded.")
-    if call.tool_name == "write_file":
-        return together(facts.now, [_write(call, facts)])
-    patch = facts.argument(call, "patch")
-    if call.args.get("mode") == "patch" or (patch and not call.args.get("path")):
-        if not isinstance(patch, str) or call.args_cut:
-            raise CannotTellError("The patch is not stored whole.")
-        found = [_change(call, facts, change) for change in v4a.read(patch)]
-        if not found:
-            raise CannotTellError("The patch names no file.")
-        return together(facts.now, found)
-    return together(facts.now, [_replace(call, facts)])
+    return together(facts.now, [_write(call, facts) if call.tool_name == "write_file" else _replace(call, facts)])
 
 
 # -- gathering ---------------------------------------------------------------------------------------------------------
@@ -71,10 +63,11 @@ def gather(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
     written, slack = spot.place.modified if spot.place.exists else call.at, spot.place.slack
     rivals = [one for one in around.earlier if ended(one) >= written - slack]
     rivals += [one for one in around.later if (one.at or 0.0) <= written + slack]
-    undoers = [*around.later, *around.unclear]
+    last = (spot.place if spot.place.exists else spot.folder).modified + slack
+    undoers = [one for one in (*around.later, *around.unclear) if (one.at or 0.0) <= last]
     return Facet(
         call.at,
-        call.at + max(SOON_S, call.grace_s),
+        call.at + SOON_S,
         spot,
         rivals=tuple(one.id for one in rivals),
         undoers=tuple(one.id for one in undoers),
@@ -118,29 +111,15 @@ def _replace(call: Recorded, facts: Facts) -> Finding:
     old, new = facts.argument(call, "old_string"), facts.argument(call, "new_string")
     if not isinstance(old, str) or not isinstance(new, str):
         raise CannotTellError("The texts of the change are not stored whole.")
-    return judge_patch(_read_as(facet, around, text_of(facts, facet.spot), [(old, new)]))
-
-
-def _change(call: Recorded, facts: Facts, change: v4a.Change) -> Finding:
-    facet, around = gather(call, facts, change.path)
-    if change.kind in ("delete", "move"):
-        raise CannotTellError("The patch also deletes or moves files, which leaves no trace of who did it.")
-    if facet.spot.place.kind != "file" or (change.kind == "update" and facet.spot.untouched_since(facet.at)):
-        return judge_write(facet) if change.kind == "add" else judge_patch(facet)
-    text = text_of(facts, facet.spot)
-    if change.kind == "add":
-        bare = text.removeprefix(BOM).replace("\r\n", "\n")
-        return judge_write(replace(facet, holds=bare.rstrip("\n") == change.added.rstrip("\n")))
-    pairs = [("\n".join(before), "\n".join(after)) for before, after in change.hunks]
-    return judge_patch(_read_as(facet, around, text, pairs))
+    return judge_patch(read_as(facet, around, text_of(facts, facet.spot), [(old, new)]))
 
 
 def text_of(facts: Facts, spot: Spot) -> str:
     return facts.content(spot.place.path).decode("utf-8", "surrogateescape")
 
 
-def _read_as(facet: Facet, around: Others, text: str, pairs: list[tuple[str, str]]) -> Facet:
-    """Does the text read as after every change, or as before every one? May others have made it so?"""
+def read_as(facet: Facet, around: Others, text: str, pairs: list[tuple[str, str]]) -> Facet:
+    """Does the text read as after every change, or as before every one, and may other calls have made it so?"""
     bare = text.removeprefix(BOM).replace("\r\n", "\n")
     plain = [(old.replace("\r\n", "\n"), new.replace("\r\n", "\n")) for old, new in pairs]
     told = [one.args_text for one in (*around.earlier, *around.later)]
@@ -188,7 +167,7 @@ def judge_write(facet: Facet) -> Finding:
     if not place.exists:
         return judge_missing(facet)
     if place.kind != "file":
-        return UNKNOWN, f"{shown} is {'a link, which is not followed' if place.kind == 'link' else 'no plain file'}."
+        return judge_no_file(facet)
     if spot.untouched_since(at):
         if facet.holds:
             return UNKNOWN, f"{shown} held exactly this before the call; whether it was written again leaves no trace."
@@ -219,7 +198,7 @@ def judge_patch(facet: Facet) -> Finding:
             return ABSENT, f"{shown} is not there, and was not there when the call was issued."
         return UNKNOWN, f"{shown} is not there any more."
     if place.kind != "file":
-        return UNKNOWN, f"{shown} is {'a link, which is not followed' if place.kind == 'link' else 'no plain file'}."
+        return judge_no_file(facet)
     if spot.untouched_since(at):
         return ABSENT, f"{shown} was last written {span(at - place.modified)} before the call."
     if facet.holds:
@@ -227,26 +206,33 @@ def judge_patch(facet: Facet) -> Finding:
             return UNKNOWN, f"{shown} reads as after the change, but call {numbers(facet.rivals)} may have made it so."
         if place.modified < at - place.slack:
             return UNKNOWN, f"{shown} reads as after the change, but did so before the call."
+        if place.modified > facet.until:
+            late = span(place.modified - at)
+            return UNKNOWN, f"{shown} reads as after the change, but was written {late} after the call: by whom?"
         return LANDED, f"{shown} was written since the call and reads as after the change."
     if facet.before and not facet.other_way:
         return ABSENT, f"{shown} still reads as before the change; later calls wrote it, none put that text back."
     return UNKNOWN, f"{shown} was written since the call, and does not tell whether this change was in it."
 
 
+def judge_no_file(facet: Facet) -> Finding:
+    """Pure: a link, a folder, a pipe stands where a file was to be written."""
+    if facet.spot.place.kind == "link":
+        return UNKNOWN, f"{facet.spot.shown} is a link, which is not followed."
+    if facet.spot.untouched_since(facet.at):
+        return ABSENT, f"{facet.spot.shown} is no plain file, and has not changed since before the call."
+    return UNKNOWN, f"{facet.spot.shown} is no plain file."
+
+
 def judge_missing(facet: Facet) -> Finding:
-    """Pure: nothing stands where something was to be made."""
+    """Pure: nothing stands where something was to be made. A folder that changed since may have lost it again."""
     spot, at = facet.spot, facet.at
     folder = quoted(spot.folder.path, 160)
     if spot.untouched_since(at):
         return ABSENT, f"{spot.shown} is not there, and nothing came into {folder} or left it since before the call."
     if facet.undoers:
         return UNKNOWN, f"{spot.shown} is not there, but call {numbers(facet.undoers)} may have taken it away since."
-    if spot.explained:
-        return (
-            ABSENT,
-            f"{spot.shown} is not there; what came into {folder} since is, and no recorded call took any away.",
-        )
-    return UNKNOWN, f"{spot.shown} is not there, but something was taken out of {folder} since the call."
+    return UNKNOWN, f"{spot.shown} is not there, but {folder} has changed since: it may have come and gone."
 
 
 def numbers(ids: tuple[int, ...]) -> str:

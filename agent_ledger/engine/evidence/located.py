@@ -25,7 +25,9 @@ def place_of(call: Recorded, facts: Facts, text: str) -> Path:
         raise CannotTellError(f"The call worked on another machine or in a container ({quoted(call.backend, 30)}).")
     if not text or "\0" in text:
         raise CannotTellError("The path is not one that can be looked at.")
-    if text.startswith("~"):
+    if text.startswith("~/") and call.folder and call.args.get("path") == text:
+        text = call.folder + text[1:]  # The recorder keeps the home as the folder of such a path.
+    elif text.startswith("~"):
         raise CannotTellError(f"Which home {quoted(text)} meant for the host is not recorded.")
     if not os.path.isabs(text):
         if not call.folder:

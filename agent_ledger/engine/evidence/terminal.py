@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from . import effects, terminal_files, terminal_git, terminal_installs
+from . import effects, terminal_archives, terminal_files, terminal_git, terminal_installs
 from .effects import Effect
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
@@ -39,6 +39,8 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
 def _one(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     if effect.kind == "git":
         return terminal_git.judge(call, facts, effect)
+    if effect.kind == "unpack" or effect.words == ("tar",):
+        return terminal_archives.judge(call, facts, effect)
     if effect.kind == "install":
         return terminal_installs.judge(call, facts, effect)
     return terminal_files.judge(call, facts, effect)

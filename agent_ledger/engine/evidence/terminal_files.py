@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 
 from .effects import Effect
 from .facts import CannotTellError, Facts, Place
-from .files import Facet, gather, judge_missing, judge_write, numbers, span, text_of
+from .files import AT_ONCE_S, Facet, gather, judge_missing, judge_write, numbers, span, text_of
 from .located import look, need_place, place_of
 from .recorded import Recorded
 from .touching import Others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
-
-REMOVED_SOON_S = 120.0
-"""A removal that nothing but its folder's time shows is taken for this call's within so long."""
 
 
 def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
@@ -62,6 +59,8 @@ def _link(facts: Facts, facet: Facet, effect: Effect) -> Finding:
 
 def _copy(call: Recorded, facts: Facts, facet: Facet, effect: Effect) -> Finding:
     source = look(facts, place_of(call, facts, effect.source))
+    if facet.spot.place.kind == "folder" and effect.parents and source.place.kind == "folder":
+        return _copied_folder(facts, facet, source.place)
     if facet.spot.place.kind == "folder":
         raise CannotTellError(f"{facet.spot.shown} is a folder, so the copy may have another name.")
     if facet.spot.untouched_since(facet.at):
@@ -73,6 +72,12 @@ def _copy(call: Recorded, facts: Facts, facet: Facet, effect: Effect) -> Finding
         return UNKNOWN, f"{facet.spot.shown} cannot be compared with what was to be copied there."
     same = facts.content(source.place.path) == facts.content(facet.spot.place.path)
     return judge_copied(facet, same=same)
+
+
+def _copied_folder(facts: Facts, facet: Facet, source: Place) -> Finding:
+    if facts.names(source.path) != facts.names(facet.spot.place.path):
+        return UNKNOWN, f"{facet.spot.shown} does not hold the same names as what was to be copied there."
+    return judge_folder(facet, empty=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ def _not_alone(facet: Facet, moment: float) -> str:
         return f"{shown} was written before the call and only moved or marked since."
     if facet.rivals:
         return f"{shown} changed since, but call {numbers(facet.rivals)} may have done it."
-    if moment > facet.until:
+    if moment > facet.at + AT_ONCE_S:
         return f"{shown} changed {span(moment - facet.at)} after the call: by whom is not known."
     return ""
 
@@ -145,8 +150,8 @@ def judge_removed(facet: Facet, *, made: bool) -> Finding:
         who = numbers(tuple(dict.fromkeys((*facet.rivals, *facet.undoers))))
         return UNKNOWN, f"{spot.shown} is gone, but call {who} may have taken it away."
     when = spot.folder.modified - at
-    if when > REMOVED_SOON_S:
-        return UNKNOWN, f"{spot.shown} is gone, but {folder} changed long after the call, too."
+    if when > AT_ONCE_S:
+        return UNKNOWN, f"{spot.shown} is gone, but {folder} changed {span(when)} after the call: by whom is not known."
     if made or not spot.explained:
         return (
             LANDED,
@@ -165,7 +170,7 @@ def judge_folder(facet: Facet, *, empty: bool) -> Finding:
         return UNKNOWN, f"{spot.shown} was there before the call, so making it again leaves no trace."
     first = min(place.modified, place.changed)
     fresh = first >= at - place.slack and (empty or abs(above.modified - first) <= place.slack)
-    if not fresh or facet.rivals or first > facet.until:
+    if not fresh or facet.rivals or first > at + AT_ONCE_S:
         return UNKNOWN, f"{spot.shown} is there, but whether it was there before the call is not known."
     return LANDED, f"{spot.shown} was made {span(first - at)} after the call."
 

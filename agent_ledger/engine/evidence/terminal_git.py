@@ -17,7 +17,16 @@ from .touching import ended, others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
 
 LONGEST_LOG = 4 * 2**20
-SOON_S = 900.0
+"""Bytes of a log that are read."""
+
+AT_ONCE_S = 1.5
+"""Git's logs keep whole seconds: what one says of so long after the call is the call's doing."""
+
+PUSH_S = 10.0
+"""A push waits for the other side."""
+
+CLONE_S = 60.0
+
 _NAME = re.compile(r"[\w][\w./+-]*")
 _LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}\t(.*)")
 _VALUED = frozenset(
@@ -41,6 +50,10 @@ class Log:
     entries: tuple[Entry, ...]
     whole: bool
 
+    def reaches(self, moment: float) -> bool:
+        """Would what was done at `moment` still stand in it? Old entries go first, so an older one says so."""
+        return self.whole and (not self.entries or self.entries[0].at < moment)
+
 
 @dataclass(frozen=True, slots=True)
 class Repository:
@@ -57,6 +70,8 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     folder = place_of(call, facts, effect.path) if effect.path else place_of(call, facts, ".")
     if verb == "init":
         return _init(call, facts, folder, words)
+    if verb == "clone":
+        return _clone(call, facts, folder, words)
     repository = find(facts, folder)
     rivals = _rivals(call, facts, effect, verb)
     if verb == "commit":
@@ -188,9 +203,9 @@ def _reference(
     if not spot.place.exists:
         need_place(call)
         packed = bool(_packed(facts, repository).get(f"{kind}/{name}"))
-        return judge_missing_reference(
-            name, packed=packed, deleted=[one.id for one in rivals if (one.at or 0) > call.at]
-        )
+        pack = look(facts, repository.shared / "packed-refs")
+        kept = spot.untouched_since(call.at) and (not pack.place.exists or pack.untouched_since(call.at))
+        return judge_missing_reference(name, packed=packed, kept=kept)
     log = read_log(facts, repository, f"{kind}/{name}")
     born = float(log.entries[0].at) if log.entries else spot.place.modified
     return judge_reference(call.at, name, born, exact=not log.entries, beside=_beside(born, rivals))
@@ -201,19 +216,26 @@ def _switch(
 ) -> Finding:
     assert call.at is not None
     if words[:1] in (["-b"], ["-c"]) and len(words) >= 2:
-        return _reference(call, facts, repository, "refs/heads", _one_name(words[1:]), rivals)
+        name = _one_name(words[1:])
+        if not look(facts, repository.shared / "refs" / "heads" / name).place.exists:
+            return _gone_to(call, facts, repository, name, rivals)
+        return _reference(call, facts, repository, "refs/heads", name, rivals)
     name = _one_name(words)
     if not reference(facts, repository, f"refs/heads/{name}"):
         raise CannotTellError(f"{quoted(name, 60)} is no branch of the repository.")
+    return _gone_to(call, facts, repository, name, rivals)
+
+
+def _gone_to(call: Recorded, facts: Facts, repository: Repository, name: str, rivals: Sequence[Recorded]) -> Finding:
+    """Did HEAD go to a branch? Its log keeps that, also when the branch is gone."""
+    assert call.at is not None
     log = read_log(facts, repository, "HEAD")
     need_place(call)
     hits = [one for one in log.entries if one.at >= math.floor(call.at) and _goes_to(one.action, name)]
-    if hits and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + SOON_S:
-        return (
-            LANDED,
-            f"The log of HEAD says that it went to {quoted(name, 60)} {span(hits[0].at - call.at)} after the call.",
-        )
-    if hits or not log.whole:
+    if hits and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + AT_ONCE_S:
+        when = span(hits[0].at - call.at)
+        return LANDED, f"The log of HEAD says that it went to {quoted(name, 60)} {when} after the call."
+    if hits or not log.reaches(call.at):
         return UNKNOWN, f"Whether this call went to {quoted(name, 60)} the log of HEAD does not tell."
     return ABSENT, f"The log of HEAD, which is whole, knows of no way to {quoted(name, 60)} since the call."
 
@@ -235,9 +257,30 @@ def _init(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Findi
         return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
     if spot.untouched_since(call.at):
         return UNKNOWN, f"The repository was there before the call: {spot.shown} is older."
-    if spot.place.modified > call.at + SOON_S:
+    if spot.place.modified > call.at + AT_ONCE_S:
         return UNKNOWN, f"The repository came long after the call: {spot.shown} is newer."
     return LANDED, f"{spot.shown} was made {span(spot.place.modified - call.at)} after the call."
+
+
+def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Finding:
+    """A clone names its own beginning in the log of HEAD."""
+    assert call.at is not None
+    plain = [word for word in words if word not in ("-q", "--quiet")]
+    if not 1 <= len(plain) <= 2 or any(word.startswith("-") for word in plain):
+        raise CannotTellError("The options of git clone are not followed.")
+    name = plain[1] if len(plain) == 2 else plain[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
+    spot = look(facts, place_of(call, facts, name if name.startswith("/") else f"{folder}/{name}"))
+    if not spot.place.exists:
+        need_place(call)
+        if spot.untouched_since(call.at):
+            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
+        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+    log = read_log(facts, find(facts, spot.place.path), "HEAD")
+    if log.entries and log.entries[0].action.startswith("clone: from"):
+        when = log.entries[0].at - call.at
+        if -1.0 < when <= CLONE_S:
+            return LANDED, f"{spot.shown} says of itself that it was cloned {span(when)} after the call."
+    return UNKNOWN, f"{spot.shown} is there, but whether this call made it its files do not tell."
 
 
 def _push(
@@ -252,7 +295,7 @@ def _push(
     hits = [one for one in log.entries if one.at >= math.floor(call.at) and one.action == "update by push"]
     if hits:
         beside = _beside(hits[0].at, rivals)
-        if not beside and hits[0].at <= call.at + SOON_S:
+        if not beside and hits[0].at <= call.at + PUSH_S:
             when = span(hits[0].at - call.at)
             return (
                 LANDED,
@@ -307,12 +350,12 @@ def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Reco
     since = [one for one in log.entries if one.at >= math.floor(at) and one.action.startswith("commit")]
     hits = [one for one in since if message is not None and one.action.partition(": ")[2] == message]
     if hits:
-        if _beside(hits[0].at, rivals) or hits[0].at > at + SOON_S:
+        if _beside(hits[0].at, rivals) or hits[0].at > at + AT_ONCE_S:
             return UNKNOWN, f"A commit {quoted(message)} was made since, but perhaps by another call."
         when = span(hits[0].at - at)
         return LANDED, f"The log of HEAD holds the commit {quoted(message)}, made {when} after the call."
-    if not log.whole:
-        return UNKNOWN, "The log of HEAD does not reach to what HEAD names now, so a commit may lack in it."
+    if not log.reaches(at):
+        return UNKNOWN, "The log of HEAD is not whole, so a commit may lack in it."
     if since and message is None:
         return UNKNOWN, "Commits were made since, and which message this one was to have is not in the command."
     return ABSENT, "The log of HEAD, which is whole, holds no such commit since the call."
@@ -322,15 +365,15 @@ def judge_reference(at: float, name: str, born: float, *, exact: bool, beside: S
     """Pure: a tag or a branch was to be made and is there. `born`: when; `exact`: by more than whole seconds."""
     if born < (at - 0.05 if exact else math.floor(at)):
         return UNKNOWN, f"{quoted(name, 60)} was there before the call."
-    if beside or born > at + SOON_S:
+    if beside or born > at + AT_ONCE_S:
         return UNKNOWN, f"{quoted(name, 60)} was made since, but perhaps by another call."
     return LANDED, f"{quoted(name, 60)} was made {span(born - at)} after the call."
 
 
-def judge_missing_reference(name: str, *, packed: bool, deleted: Sequence[int]) -> Finding:
-    """Pure: a tag or a branch was to be made and has no file of its own."""
+def judge_missing_reference(name: str, *, packed: bool, kept: bool) -> Finding:
+    """Pure: a tag or a branch was to be made and has no file of its own. `kept`: was none removed since the call?"""
     if packed:
         return UNKNOWN, f"{quoted(name, 60)} is there, but packed away with others, which took its time from it."
-    if deleted:
-        return UNKNOWN, f"{quoted(name, 60)} is not there, but call {deleted[0]} may have removed it."
-    return ABSENT, f"The repository holds no {quoted(name, 60)}, neither by itself nor packed."
+    if not kept:
+        return UNKNOWN, f"{quoted(name, 60)} is not there, but its like came or went since: it may have been removed."
+    return ABSENT, f"The repository holds no {quoted(name, 60)}, and none came or went since before the call."

@@ -17,12 +17,13 @@ _PIP = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[\w,.-]*\])?(?:[=<>!~]=?[\w.*+!,<>=
 _PLAIN = frozenset(
     {
         "-q", "--quiet", "-U", "--upgrade", "--no-input", "--no-cache-dir", "--no-deps", "--disable-pip-version-check",
-        "-y", "--yes", "--save", "-S", "-D", "--save-dev", "--no-audit", "--no-fund", "-m",
+        "-y", "--yes", "--save", "-S", "-D", "--save-dev", "--no-audit", "--no-fund", "-m", "--no-index",
+        "--target", "-t",
     }
 )  # fmt: skip
 """Options that leave name and place as they are."""
 
-SOON_S = 1800.0
+SOON_S = 60.0
 """An installation shows within so long of its call."""
 
 
@@ -38,6 +39,13 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
         names = _names(words[1:], _NPM)
         folder = place_of(call, facts, effect.path) / "node_modules"
         return _agree([_entry(call, facts, folder / name / "package.json", name) for name in names])
+    target = _target(effect.words)
+    if target:
+        names = _wheels(words[2:] if program.startswith("python") else words[1:], target)
+        folder = place_of(call, facts, target if target.startswith("/") else f"{effect.path}/{target}")
+        if not facts.look(folder).exists:
+            return _entry(call, facts, folder, names[0])
+        return _agree([_distribution(call, facts, folder, name) for name in names])
     if "/" not in effect.words[0]:
         raise CannotTellError("Into which environment packages were to be installed is not known.")
     names = _names(words[2:] if program.startswith("python") else words[1:], _PIP)
@@ -46,6 +54,18 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     )
     folder = _site_packages(facts, place.parent.parent)
     return _agree([_distribution(call, facts, folder, name) for name in names])
+
+
+def _target(words: tuple[str, ...]) -> str:
+    """The folder after `--target`; empty without one."""
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--target", "-t")), "")
+
+
+def _wheels(words: list[str], target: str) -> list[str]:
+    """Names of packages from the names of their wheels (PEP 427), or as they are named."""
+    plain = [word for word in words if word != target]
+    names = [word.rpartition("/")[2].split("-")[0] for word in plain if word.endswith(".whl")]
+    return names if names and len(names) == len(plain) else _names(plain, _PIP)
 
 
 def _names(words: list[str], form: re.Pattern[str]) -> list[str]:
@@ -76,7 +96,10 @@ def _distribution(call: Recorded, facts: Facts, folder: Path, name: str) -> Find
         if found and re.sub(r"[-_.]+", "-", found[1]).lower() == wanted:
             return _entry(call, facts, folder / entry / "RECORD", name)
     need_place(call)
-    return ABSENT, f"{quoted(folder, 160)} holds no package {quoted(name, 60)}."
+    assert call.at is not None
+    if facts.look(folder).touched_since(call.at):
+        return UNKNOWN, f"{quoted(folder, 160)} holds no package {quoted(name, 60)}, but has changed since the call."
+    return ABSENT, f"{quoted(folder, 160)} holds no package {quoted(name, 60)}, and has not changed since the call."
 
 
 def _entry(call: Recorded, facts: Facts, path: Path, name: str) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from . import cron, delegate, files, kanban, mcp, memory, skills, terminal, transcript
+from . import cron, delegate, files, kanban, mcp, memory, patches, skills, terminal, transcript
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import ABSENT, LANDED, UNKNOWN, Verdict, quoted, unknown
@@ -16,7 +16,7 @@ Judge = Callable[[Recorded, Facts], "Verdict | None"]
 
 _BY_NAME: dict[str, Judge] = {
     "write_file": files.judge,
-    "patch": files.judge,
+    "patch": patches.judge,
     "terminal": terminal.judge,
     "cronjob": cron.judge,
     "cronjob_manage": cron.judge,
