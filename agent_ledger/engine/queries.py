@@ -28,10 +28,14 @@ _CALL_COLUMNS = (
     "id", "ts", "session_id", "turn_id", "tool_call_id", "task_id", "tool_name", "args_json", "args_cut",
     "args_redacted", "status", "effect", "result_digest", "grace_s", "mono", "writer_id", "repeat_of", "nested_in",
     "seen", "settled_ts", "duration_ms", "exit_code", "closed_by", "later_status", "later_ts", "later_digest",
-    "reported_ts", "no_signal", "changed", "verdict", "double_id",
+    "reported_ts", "no_signal", "verdict", "double_id", "changed",
 )  # fmt: skip
+"""`changed` comes last: whoever follows a ledger reads it off the end of a row."""
 
 Query = tuple[str, tuple[Any, ...]]
+
+UNCHECKED = "unchecked"
+"""Stands in a filter for calls whose landing nobody has asked about."""
 
 _VERDICTS = "(verdict)"
 """Stands among a file's columns where it has a table of verdicts."""
@@ -58,6 +62,8 @@ class Filter:
     until: float | None = None
     text: str | None = None
     """Contained in arguments, result, tool name or ids, in any case."""
+    verdicts: frozenset[str] | None = None
+    """Of the three verdicts and `UNCHECKED`."""
 
 
 def calls(
@@ -151,6 +157,15 @@ def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
             if sign == ">=" and "changed" in have:
                 # `changed` never lies before `ts`: the index leaves out what is older. 0 stands for rows by others.
                 clause("(changed >= ? OR changed IS NULL)", int(limit * 1_000_000))
+    if wanted.verdicts is not None:
+        told = sorted(wanted.verdicts - {UNCHECKED})
+        parts = [f"id IN (SELECT ledger_id FROM verdict WHERE verdict IN ({','.join('?' * len(told))}))"] if told else []
+        if UNCHECKED in wanted.verdicts:
+            parts.append("id NOT IN (SELECT ledger_id FROM verdict)")
+        if _VERDICTS in have:
+            clause("(" + (" OR ".join(parts) or "0") + ")", *told)
+        else:
+            clause("1" if UNCHECKED in wanted.verdicts else "0")
     if wanted.text:
         needle = "%" + wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         fields = [n for n in ("args_json", "result_digest", "tool_name", "session_id", "tool_call_id") if n in have]
