@@ -8,6 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from ledger_tui.routing import holders as holders_module
+from ledger_tui.routing import journal as journal_module
 from ledger_tui.routing.open_files import Holders
 from screens.donors import DonorsScreen
 
@@ -182,6 +183,29 @@ async def test_question(
         await run.press("enter")
         await run.until_shown("That is not the word")
         assert run.text == text_snapshot
+
+
+@SIZES
+async def test_proof_and_past(
+    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The end of the walkthrough, and below it the list in which the repair stands from then on."""
+    monkeypatch.setattr(journal_module, "new_id", lambda _now: "20260809T104000Z-0a1b")
+    the_incident(home)
+    clock.now = INCIDENT_NOW
+    async with start(size) as run:
+        await to_change(run)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until_shown("The repair is done, and proven.")
+        await still(run)
+        proof = run.text
+        await run.press("q", "5")
+        await run.until_shown("✓ applied", "Nothing is lost")
+        await still(run)
+        assert proof + "─" * size[0] + "\n" + run.text == text_snapshot
 
 
 async def test_picture_of_lineage(home: Path, start: Start, picture_snapshot: SnapshotAssertion) -> None:

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from ledger_tui.routing import holders as holders_module
+from ledger_tui.routing.apply import apply
 from ledger_tui.routing.open_files import Holders
+from ledger_tui.routing.plan import propose
+from ledger_tui.routing.read import read_store
+from ledger_tui.routing.survey import survey
 from screens.donors import DonorsScreen
 from screens.lineage import LineageScreen
 from screens.repair import RepairScreen
@@ -359,3 +363,23 @@ async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
             await run.press("q", "n")
             await run.until(lambda: screen.model.plan is not None)  # noqa: B023
             assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
+
+
+async def test_a_repair_that_was_cut_short_is_listed_as_not_applied(incident: Path, start: Start) -> None:
+    """Its process ended after the journal was on the disk and before anything was written."""
+    home = incident.parent
+    found = survey(read_store(incident, home), now=INCIDENT_NOW)
+    plan = propose(incident, found, now=INCIDENT_NOW)
+
+    def die(stage: str) -> None:
+        if stage == "prepared":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply(incident, home, plan, clock=lambda: INCIDENT_NOW, fault=die)
+    async with start((100, 30)) as run:
+        await run.press("5")
+        await run.until_shown(
+            "– not applied", "it was cut short and changed nothing", "its process ended in the middle"
+        )
+        assert "u Undo" not in run.text
