@@ -14,14 +14,16 @@ from ledger_tui.commands.consent import ask, confirmed, need_terminal, refuse_fa
 from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, usage
 from ledger_tui.commands.output import amount, print_json, say
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.repair_shapes import as_json, check_lines, preview, row_text
+from ledger_tui.commands.repair_shapes import as_json, check_lines, dormant_lines, preview, row_text
+from ledger_tui.commands.surveys import stored
 from ledger_tui.routing.apply import Applied, apply
 from ledger_tui.routing.holders import FAIL, SafetyCheck, safety_checks
+from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
 from ledger_tui.routing.plan import LEFT_OUT, Findings, Plan, look, propose
-from ledger_tui.routing.read import read_store
 from ledger_tui.routing.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.undo import Repair, finish, repairs, undo
+from ledger_tui.routing.zombies import Zombie, find_zombies
 from ledger_tui.sources.guard import SourceError
 
 
@@ -69,13 +71,13 @@ def repair(
         _refuse_choices(plan, choices, end or [])
     if not apply_ or plan.empty:
         if json:
-            print_json(as_json(findings, plan, checks, unfinished))
+            print_json(as_json(findings, plan, checks, unfinished, _dormant(place, findings, plan)))
         else:
-            _say_plan(findings, plan, checks, unfinished, apply_)
+            _say_plan(findings, plan, checks, unfinished, _dormant(place, findings, plan), apply_)
         return 0
     refuse_failed(checks)
     if not json:
-        _say_plan(findings, plan, checks, unfinished, apply_)
+        _say_plan(findings, plan, checks, unfinished, (), apply_)
     stopped_by = stopped_by or vouched_for(checks, yes)
     chosen_by = confirmed(plan, because, yes)
     try:
@@ -83,7 +85,7 @@ def repair(
     except RefusedError as error:
         raise refused(str(error)) from error
     if json:
-        print_json(as_json(findings, plan, checks, unfinished, done))
+        print_json(as_json(findings, plan, checks, unfinished, applied=done))
     else:
         _say_done(done)
     return 0 if done.proven else FOUND
@@ -106,7 +108,7 @@ def _plan(
 ) -> tuple[Findings, Plan]:
     """Raises SourceError, and CommandError for an id that no session has."""
     try:
-        store = read_store(place.state, place.home)
+        store = stored(place)
     except SourceError as error:
         raise _cut_short(place) or error from error
     for option, ids in (("--only", only or []), ("--choose", [*choices, *choices.values()]), ("--end", end)):
@@ -165,10 +167,33 @@ def _tell_nothing(place: Place, json: bool) -> None:
         say(f"There is no session store at {inert(str(place.state))} yet, so nothing is lost.")
 
 
+def _dormant(place: Place, findings: Findings, plan: Plan) -> list[Zombie]:
+    """Open sessions that fell silent long ago, but for those that were set aside or are dealt with by the plan."""
+    ignored = IgnoredFile(place.data).read()
+    dealt_with = {change.session_id for change in plan.changes}
+    found = find_zombies(
+        findings.store, findings.orphans, findings.further, now=plan.asked.now, max_gap_s=plan.asked.max_gap_s
+    )
+    return [
+        one
+        for one in found
+        if one.grade == "dormant" and one.session_id not in dealt_with and (one.session_id, "zombie") not in ignored
+    ]
+
+
 def _say_plan(
-    findings: Findings, plan: Plan, checks: Sequence[SafetyCheck], unfinished: Sequence[str], apply_: bool
+    findings: Findings,
+    plan: Plan,
+    checks: Sequence[SafetyCheck],
+    unfinished: Sequence[str],
+    dormant: Sequence[Zombie],
+    apply_: bool,
 ) -> None:
-    for line in (*(f"Earlier repair {text}." for text in unfinished), *preview(findings, plan)):
+    for line in (
+        *(f"Earlier repair {text}." for text in unfinished),
+        *preview(findings, plan),
+        *dormant_lines(dormant),
+    ):
         say(line)
     say()
     if plan.empty:

@@ -16,10 +16,12 @@ from ledger_tui.routing.holders import SafetyCheck
 from ledger_tui.routing.options import options
 from ledger_tui.routing.plan import LEFT_OUT, Adoption, Answer, Change, Ending, Findings, Plan
 from ledger_tui.routing.rows import usable
+from ledger_tui.routing.zombies import Zombie
 
 _WIDE = 100
 _MOST = 5
 """Rows to choose from that are shown for one lost row."""
+_MOST_DORMANT = 10
 _TIMES = frozenset({"ended_at"})
 
 
@@ -28,6 +30,7 @@ def as_json(
     plan: Plan | None,
     checks: Sequence[SafetyCheck],
     unfinished: Sequence[str],
+    dormant: Sequence[Zombie] = (),
     applied: Applied | None = None,
 ) -> dict[str, Any]:
     """The document of `repair-routing --json`. Ids and cells are the exact values."""
@@ -40,6 +43,7 @@ def as_json(
         "endings": endings,
         "applied": adoptions if applied else [],
         "skipped": _skipped(findings, plan) if findings and plan else [],
+        "dormant": [{"session_id": one.session_id, "text": one.text} for one in dormant],
         "answers": [asdict(one) for one in (applied.answers if applied else plan.answers)] if plan else [],
         "checks": [asdict(one) for one in (applied.checks if applied else checks)],
         "unfinished": list(unfinished),
@@ -95,6 +99,16 @@ def preview(findings: Findings, plan: Plan) -> Iterator[str]:
         yield ""
         yield "Left as they are:"
         yield from _left(findings, plan)
+
+
+def dormant_lines(dormant: Sequence[Zombie]) -> Iterator[str]:
+    """Sessions that a person may want to end; nothing else ever does."""
+    if dormant:
+        yield ""
+        yield "Open and silent for long; whether that talk is over, only you know:"
+    yield from (f"  --end {inert(one.session_id)}  {one.text}" for one in dormant[:_MOST_DORMANT])
+    if len(dormant) > _MOST_DORMANT:
+        yield f"  and {len(dormant) - _MOST_DORMANT} more; --json has them"
 
 
 def _left(findings: Findings, plan: Plan) -> Iterator[str]:

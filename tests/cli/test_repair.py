@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ledger_tui.routing.ignored import IgnoredFile
 from tests.cli.conftest import ROOT
 from tests.routing import killed
 from tests.routing.corpus import case, cases
@@ -208,6 +209,23 @@ def test_a_person_ends_a_session_whose_talk_is_over(state: Path, program: Any, s
     assert program("repair-undo", "--yes", "--json").json["rows"] == 1
     assert dump(state) == before
     assert "no session nonesuch" in sentence(program("repair-routing", "--end", "nonesuch"), 2)
+
+
+def test_a_session_silent_for_long_is_proposed_and_never_ended_by_itself(state: Path, program: Any) -> None:
+    program("repair-routing", "--apply", "--yes")
+    now = dump(state)
+    dry = program("repair-routing")
+    assert f"  --end {ORPHAN}  Open and silent for " in dry.out
+    assert [one["session_id"] for one in program("repair-routing", "--json").json["dormant"]] == [ORPHAN]
+    program("repair-routing", "--apply", "--yes")
+    assert dump(state) == now
+    IgnoredFile(state.parent / "plugin-data" / "agent-ledger").add(ORPHAN, "zombie")
+    assert program("repair-routing", "--json").json["dormant"] == []
+
+
+def test_a_database_that_is_no_session_store(home: Path, program: Any, sentence: Any) -> None:
+    change(home / "state.db", "CREATE TABLE other(x)")
+    assert "without sessions in it" in sentence(program("repair-routing"), 3)
 
 
 @pytest.mark.parametrize("pair", ["x", "=x", "x=", "="])
