@@ -47,10 +47,10 @@ def _lines(found: Survey, place: Place, only: Collection[str] | None, limit: int
     rows = list(islice(found.forest.lines(only=shown), limit))
     now = place.clock()
     yield from table(
-        ("SESSION", "SOURCE", "LINK", "MESSAGES", "SILENT", "END", "ANOMALIES"),
+        ("SESSION", "NAME", "SOURCE", "LINK", "MESSAGES", "SILENT", "END", "ANOMALIES"),
         (_row(found, line, now) for line in rows),
         width=terminal_width(),
-        flexible=6,
+        flexible=7,
     )
     if total > len(rows):
         yield ""
@@ -122,6 +122,7 @@ def _row(found: Survey, line: Line, now: float) -> tuple[str, ...]:
     end = "open" if row.open else row.end_reason or "ended"
     return (
         line.guides + fit(inert(row.id), 40).rstrip(),
+        fit(inert(row.title or row.display_name or ""), 24).rstrip(),
         fit(inert(row.source), 16).rstrip(),
         found.forest.relations[line.session_id],
         str(row.messages),

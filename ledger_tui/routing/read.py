@@ -274,7 +274,10 @@ class _Reader:
             self._step(len(page))
             if len(page) < size:
                 return
-            last = key(page[-1])
+            after = key(page[-1])
+            if after is None or not after > last:
+                raise sqlite3.DatabaseError("its keys are out of order")  # Of a damaged index; we would read forever.
+            last = after
             if not self._layout.wal:
                 time.sleep(BREATH_S)
             size = max(1, min(_LARGEST, int(size * min(4.0, SLICE_S / max(took, 1e-6)))))

@@ -52,7 +52,7 @@ def test_the_text_names_what_is_wrong_before_the_tree(incident: Path, program: A
     said = program("sessions").out
     assert said.startswith(f"2 sessions in {incident}, profile default: 2 anomalies.\nHIGH     orphan (1)\n")
     tree = said[said.index("SESSION ") :].splitlines()
-    assert tree[1].split()[:3] == [ZOMBIE, "telegram", "12"]
+    assert tree[1].split()[:4] == [ZOMBIE, "owner", "telegram", "12"]
     assert tree[1].endswith("open  !!zombie")
     assert "!!orphan" in tree[2]
 
