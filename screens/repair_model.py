@@ -82,6 +82,8 @@ class RepairModel:
         self._only = only
         self.survey: Survey | None = None
         self.rows: Rows[Finding] = Rows(lambda one: one.orphan_id)
+        self._found: dict[str, Finding] = {}
+        """As the survey has them, before anybody decided."""
         self.chosen_by: dict[str, str] = {}
         """By session: who chose its donor or ends it, and why."""
         self.plan: Plan | None = None
@@ -91,6 +93,7 @@ class RepairModel:
         known = {one.orphan_id: one for one in self.rows.rows}
         fresh = [one for one in findings_of(survey) if self._only is None or one.orphan_id in self._only]
         fresh += dormant(survey, self._only or ())
+        self._found = {one.orphan_id: one for one in fresh}
         self.survey, self.plan = survey, None
         self.rows.rows = [self._decided(one, known.get(one.orphan_id)) for one in fresh]
 
@@ -109,10 +112,7 @@ class RepairModel:
                 self._put(at, self._accepted(one) if decision == ACCEPT else replace(one, decision=SKIP))
 
     def _accepted(self, one: Finding) -> Finding:
-        assert self.survey is not None
-        if one.decision == CHOSEN:
-            return one
-        return next((fresh for fresh in findings_of(self.survey) if fresh.orphan_id == one.orphan_id), one)
+        return one if one.decision == CHOSEN else self._found.get(one.orphan_id, one)
 
     def choose(self, orphan_id: str, donor_id: str, chosen_by: str) -> None:
         """A person named the donor."""
@@ -162,6 +162,7 @@ class RepairModel:
         """Rows that a person may choose from, the one that the evidence names first."""
         if self.survey is None:
             return ()
-        named = next((one.donor_id for one in findings_of(self.survey) if one.orphan_id == orphan_id), None)
+        found = self._found.get(orphan_id)
+        named = found.donor_id if found is not None else None
         others = candidates(self.survey.store, orphan_id, max_gap_s=self.survey.max_gap_s)
         return tuple(dict.fromkeys([*([named] if named else []), *others]))
