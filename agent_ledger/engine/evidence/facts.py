@@ -93,6 +93,7 @@ class Facts:
         self._mounts: list[tuple[str, str]] | None = None
         self._open: dict[Path, sqlite3.Connection] = {}
         self._dead: set[int] | None = None
+        self._folders: dict[Path, Path] = {}
 
     def close(self) -> None:
         """Close what was opened for the questions."""
@@ -166,6 +167,17 @@ class Facts:
         whole_seconds = not info.st_mtime_ns % 10**9 and not info.st_ctime_ns % 10**9
         slack = COARSEST_S if whole_seconds else COARSE_S
         return Place(path, kind, info.st_size, info.st_mtime, info.st_ctime, stat.S_IMODE(info.st_mode), slack)
+
+    def folder(self, path: Path) -> Path:
+        """A folder by its real name, the links on the way resolved as the system resolves them."""
+        known = self._folders.get(path)
+        if known is None:
+            self.refuse_network(path)
+            try:
+                known = self._folders[path] = Path(os.path.realpath(path))
+            except (OSError, ValueError) as error:
+                raise CannotTellError(f"{quoted(path)} cannot be resolved.") from error
+        return known
 
     def refuse_network(self, path: Path) -> None:
         """Raise CannotTellError for a place on a network mount where there is a deadline: asking it may hang."""

@@ -58,12 +58,12 @@ def gather(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
     if not spot.place.exists or spot.untouched_since(call.at):
         need_place(call)
     around = Others()
-    if not spot.untouched_since(call.at):
-        around = others(call, str(path), facts)
     written, slack = spot.place.modified if spot.place.exists else call.at, spot.place.slack
+    last = (spot.place if spot.place.exists else spot.folder).modified + slack
+    if not spot.untouched_since(call.at):
+        around = others(call, str(path), facts, last)
     rivals = [one for one in around.earlier if ended(one) >= written - slack]
     rivals += [one for one in around.later if (one.at or 0.0) <= written + slack]
-    last = (spot.place if spot.place.exists else spot.folder).modified + slack
     undoers = [one for one in (*around.later, *around.unclear) if (one.at or 0.0) <= last]
     return Facet(
         call.at,
@@ -237,7 +237,7 @@ def judge_missing(facet: Facet) -> Finding:
 
 def numbers(ids: tuple[int, ...]) -> str:
     shown = ", ".join(map(str, ids[:3]))
-    return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
+    return shown if len(ids) <= 3 else f"{shown} and others"
 
 
 def span(seconds: float) -> str:

@@ -34,13 +34,10 @@ def place_of(call: Recorded, facts: Facts, text: str) -> Path:
             raise CannotTellError(f"In which folder {quoted(text)} was meant is not recorded.")
         text = os.path.join(call.folder, text)
     path = Path(text)
-    facts.refuse_network(path)
     if path.name in ("", "..", "."):
+        facts.refuse_network(path)
         return Path(posixpath.normpath(text))
-    try:
-        return Path(os.path.realpath(path.parent)) / path.name
-    except (OSError, ValueError) as error:
-        raise CannotTellError(f"{quoted(text)} cannot be resolved.") from error
+    return facts.folder(path.parent) / path.name
 
 
 def need_place(call: Recorded) -> None:

@@ -157,7 +157,7 @@ def _rivals(call: Recorded, facts: Facts, effect: Effect, verb: str) -> tuple[Re
     """Other recorded commands that may have done the same in this repository."""
     if facts.ledger is None:
         return ()
-    around = others(call, str(place_of(call, facts, effect.path or ".")), facts)
+    around = others(call, str(place_of(call, facts, effect.path or ".")), facts, facts.now)
     near = (*around.earlier, *around.later, *around.unclear)
     return tuple(one for one in near if verb in one.args_text and one.effect != "none")
 

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 from ..queries import COLUMNS_QUERY
@@ -23,6 +24,9 @@ MOST_QUICKLY = 1_000
 
 BEFORE = 200
 """Calls before the one in question that may have ended after it began."""
+
+MOST_UNCLEAR = 20
+"""Of calls that may have done anything so many are named."""
 
 STILL_AT_WORK_S = 120.0
 """A call without an outcome may have had its effect so long after it was issued."""
@@ -45,33 +49,40 @@ class Others:
 
 @dataclass(slots=True)
 class _Index:
-    calls: list[Recorded]
     first: int
+    calls: dict[int, Recorded] = field(default_factory=dict)
     by_place: dict[str, list[int]] = field(default_factory=dict)
     by_name: dict[str, list[int]] = field(default_factory=dict)
-    unclear: list[int] = field(default_factory=list)
+    unclear: list[tuple[float, int]] = field(default_factory=list)
+    """(time, id), in the order of time."""
 
 
 _indexes: WeakKeyDictionary[Facts, _Index] = WeakKeyDictionary()
 
 
-def others(call: Recorded, path: str, facts: Facts) -> Others:
-    """Of all recorded calls around this one. Raises CannotTellError where they cannot be looked through."""
+def others(call: Recorded, path: str, facts: Facts, until: float) -> Others:
+    """Of all recorded calls around this one; of the unclear ones those issued `until` then, and not all of many.
+
+    Raises CannotTellError where they cannot be looked through.
+    """
     index = _index(facts, call.id)
-    ids = [call.id for call in index.calls]
     found = Others()
     named = {number for above in _upwards(path) for number in index.by_place.get(above, ())}
     named |= set(index.by_name.get(posixpath.basename(path), ()))
     at = call.at if call.at is not None else 0.0
     for number in sorted(named - {call.id}):
-        other = index.calls[bisect_left(ids, number)]
+        other = index.calls[number]
         if number > call.id:
             found.later.append(other)
             continue
         if ended(other) >= at - COARSEST_S:
             found.earlier.append(other)
         found.made = found.made or (other.confirmed and other.tool_name in _WRITERS)
-    found.unclear = [index.calls[bisect_left(ids, number)] for number in index.unclear if number > call.id]
+    for moment, number in islice(index.unclear, bisect_left(index.unclear, (at - COARSEST_S, 0)), None):
+        if moment > until or len(found.unclear) == MOST_UNCLEAR:
+            break
+        if number > call.id:
+            found.unclear.append(index.calls[number])
     return found
 
 
@@ -105,12 +116,14 @@ def _index(facts: Facts, call_id: int) -> _Index:
         if facts.time_is_up:
             raise
         raise CannotTellError("Too many calls were recorded since to tell what each of them did.") from error
-    index = _Index([], first)
+    index = _Index(first)
     for number, row in enumerate(rows):
         if not number % 50:
             facts.step()
-        index.calls.append(recorded.from_row(row))
-        _enter(index, index.calls[-1], facts)
+        call = recorded.from_row(row)
+        index.calls[call.id] = call
+        _enter(index, call, facts)
+    index.unclear.sort()
     _indexes[facts] = index
     return index
 
@@ -122,17 +135,17 @@ def _enter(index: _Index, call: Recorded, facts: Facts) -> None:
         command = call.args.get("command")
         reading = effects.read(command, folder_of(call)) if isinstance(command, str) else effects.Reading(why="cut")
         if not reading.clear or call.args_cut:
-            index.unclear.append(call.id)
+            index.unclear.append((call.at or 0.0, call.id))
         for effect in reading.effects:
             for place in (effect.path, effect.source) if effect.kind in ("move", "copy") else (effect.path,):
                 _file(index, call, place, facts)
             if effect.kind == "git" and effect.words[:1] not in (("commit",), ("tag",), ("push",), ("add",)):
-                index.unclear.append(call.id)
+                index.unclear.append((call.at or 0.0, call.id))
     elif name in _WRITERS:
         for text in _paths(call):
             _file(index, call, text, facts)
     elif name in _ANYTHING:
-        index.unclear.append(call.id)
+        index.unclear.append((call.at or 0.0, call.id))
     elif name.startswith("mcp__"):
         for word in set(_NAME.findall(call.args_text)):
             index.by_name.setdefault(word, []).append(call.id)
