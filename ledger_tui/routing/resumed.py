@@ -11,8 +11,11 @@ import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from typing import NamedTuple
+
+from ledger_tui.sources.reading import one_snapshot
 
 from .orphans import is_orphan, same_profile
 from .owners import is_gateway
@@ -43,27 +46,28 @@ def find_resumed(
 ) -> dict[str, dict[str, Pause]]:
     """By orphan, by keyed row: the keyed row's pause around the orphan's last word. Raises sqlite3.Error."""
     found: dict[str, dict[str, Pause]] = defaultdict(dict)
-    breathe = _Breath(wal)
-    for orphan, donor in _pairs(sessions, owner):
-        until = orphan.last_active
-        quiet, spoke = connection.execute(_PAUSE, (as_stored(donor.id), until)).fetchone()
-        if isinstance(quiet, float) and isinstance(spoke, float) and usable(quiet) and usable(spoke):
-            found[orphan.id][donor.id] = Pause(quiet, spoke)
-        breathe()
+    pairs = list(_pairs(sessions, owner))
+    pairs.reverse()
+    while pairs:
+        # Inside a snapshot already, nobody waits for us; elsewhere one lock for many short questions, then a rest.
+        with nullcontext() if wal else one_snapshot(connection):
+            ends = None
+            while pairs and (wal or ends is None or time.monotonic() < ends):
+                orphan, donor = pairs.pop()
+                pause = _pause(connection, orphan, donor)
+                if pause is not None:
+                    found[orphan.id][donor.id] = pause
+                ends = ends or time.monotonic() + _SLICE_S
+        if pairs:
+            time.sleep(_BREATH_S)
     return dict(found)
 
 
-class _Breath:
-    """Outside WAL mode: a short rest now and then, in which a waiting holder gets its turn."""
-
-    def __init__(self, wal: bool) -> None:
-        self._wal = wal
-        self._rested = time.monotonic()
-
-    def __call__(self) -> None:
-        if not self._wal and time.monotonic() - self._rested > _SLICE_S:
-            time.sleep(_BREATH_S)
-            self._rested = time.monotonic()
+def _pause(connection: sqlite3.Connection, orphan: Session, donor: Session) -> Pause | None:
+    quiet, spoke = connection.execute(_PAUSE, (as_stored(donor.id), orphan.last_active)).fetchone()
+    if isinstance(quiet, float) and isinstance(spoke, float) and usable(quiet) and usable(spoke):
+        return Pause(quiet, spoke)
+    return None
 
 
 def _pairs(sessions: Iterable[Session], owner: str | None) -> Iterator[tuple[Session, Session]]:
