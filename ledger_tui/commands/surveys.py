@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 from ledger_tui.commands.output import warn
@@ -12,11 +14,14 @@ from ledger_tui.commands.place import Place
 from ledger_tui.routing.anomaly import Anomaly
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
-from ledger_tui.routing.read import Layout, Store, read_layout, read_store
+from ledger_tui.routing.read import Layout, Progress, Store, Tell, read_layout, read_store
 from ledger_tui.routing.rows import Session
 from ledger_tui.routing.survey import Survey, survey
 from ledger_tui.sources import guard
 from ledger_tui.sources.guard import SourceError
+
+_LONG_S = 1.0
+"""Seconds after which a person wants to know that something goes on."""
 
 
 def surveyed(place: Place, *, max_gap_s: float = MAX_GAP_S) -> Survey:
@@ -36,9 +41,32 @@ def stored(place: Place) -> Store:
     """Every session of the place's store. Raises the same."""
     if not place.state_exists():
         return Store()
-    store = read_store(place.state, place.home)
+    with _progress() as tell:
+        store = read_store(place.state, place.home, tell=tell)
     need_sessions(place, store.layout)
     return store
+
+
+@contextmanager
+def _progress() -> Iterator[Tell | None]:
+    """Says on a terminal how far a long reading is, on one line that is wiped away afterwards."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    began = time.monotonic()
+    told = ""
+
+    def tell(progress: Progress) -> None:
+        nonlocal told
+        if time.monotonic() - began > _LONG_S and progress.total:
+            told = f"reading the sessions: {100 * progress.done // progress.total} %"
+            print(f"\r{told}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if told:
+            print(f"\r{' ' * len(told)}\r", end="", file=sys.stderr, flush=True)
 
 
 def need_sessions(place: Place, layout: Layout) -> None:
@@ -53,7 +81,7 @@ def rows_to_read(place: Place) -> tuple[int, int]:
         try:
             layout = read_layout(connection)
             need_sessions(place, layout)
-            return tuple(_highest(connection, layout, name) for name in ("sessions", "messages"))  # type: ignore[return-value]
+            return _highest(connection, layout, "sessions"), _highest(connection, layout, "messages")
         except sqlite3.Error as error:
             raise guard.explain(place.state, error) from error
 
