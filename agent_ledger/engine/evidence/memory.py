@@ -223,9 +223,16 @@ def _undone(call: Recorded, texts: Sequence[str], around: Sequence[Recorded], by
 def _also(changes: Sequence[Change], around: Sequence[Recorded], by_hand: Sequence[Recorded]) -> bool:
     for other in around:
         asked = changes_of(other)
-        if other.effect != "none" and (asked is None or {c.content for c in asked} & {c.content for c in changes}):
+        if other.effect != "none" and (asked is None or any(_same(one, two) for one in asked for two in changes)):
             return True
     return any(other.effect != "none" for other in by_hand)
+
+
+def _same(one: Change, two: Change) -> bool:
+    """Could one have done what the other asked for?"""
+    if two.action == "remove":
+        return one.touches(two.old)
+    return one.content == two.content
 
 
 def _other_before(
