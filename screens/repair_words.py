@@ -304,8 +304,12 @@ def summary(model: RepairModel) -> list[Paragraph]:
     if model.survey is None:
         return [Paragraph("reading the sessions…", "quiet")]
     rows = model.rows.rows
+    silent = sum(1 for one in model.survey.zombies if one.grade == DORMANT)
+    quiet = f"{_many(silent, 'session')} open and silent for long; r on one of them in the Lineage (3) can end it."
+    dormant = [Paragraph(quiet, "quiet", "△ ")] if silent else []
     if not rows:
-        return [Paragraph("Nothing is lost: every row of a messaging platform has its routing identity.", "good", "✓ ")]
+        text = "Nothing is lost: every row of a messaging platform has its routing identity."
+        return [Paragraph(text, "good", "✓ "), *dormant]
     sure = sum(1 for one in rows if one.decision == ACCEPT)
     unsure = len(rows) - sure
     messages = sum(model.survey.store.sessions[one.orphan_id].messages for one in rows)
@@ -321,7 +325,7 @@ def summary(model: RepairModel) -> list[Paragraph]:
     out.append(
         Paragraph("r goes through it step by step; nothing is written before you have seen it and said so.", "strong")
     )
-    return out
+    return out + dormant
 
 
 def help_notes() -> Iterator[str]:

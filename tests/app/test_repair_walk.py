@@ -265,8 +265,9 @@ async def test_a_silent_session_is_ended_only_by_a_person(home: Path, start: Sta
     made = Sessions(home)
     made.chat("old", ago=2_500_000, messages=4, title="Garden plan")
     async with start((110, 30)) as run:
-        screen = await shown(run)
-        assert screen.model.view is not None
+        await run.press("5")
+        await run.until_shown("Nothing is lost", "1 session open and silent for long")
+        await shown(run)
         await run.press("r")
         walk = await walking(run)
         await run.press("n")
