@@ -11,6 +11,7 @@ from itertools import islice
 from weakref import WeakKeyDictionary
 
 from ..queries import COLUMNS_QUERY
+from ..records import utc_text
 from . import effects, recorded, v4a
 from .facts import COARSEST_S, CannotTellError, Facts
 from .located import place_of
@@ -65,7 +66,7 @@ def others(call: Recorded, path: str, facts: Facts, until: float) -> Others:
 
     Raises CannotTellError where they cannot be looked through.
     """
-    index = _index(facts, call.id)
+    index = _index(facts, call, until)
     found = Others()
     named = {number for above in _upwards(path) for number in index.by_place.get(above, ())}
     named |= set(index.by_name.get(posixpath.basename(path), ()))
@@ -99,19 +100,29 @@ def _upwards(path: str) -> Iterator[str]:
         yield path
 
 
-def _index(facts: Facts, call_id: int) -> _Index:
+def _index(facts: Facts, call: Recorded, until: float) -> _Index:
+    """The calls from a while before this one on; made once for all, or where time is short for this question only."""
+    if facts.quick:
+        at = call.at if call.at is not None else 0.0
+        where = "id >= ? AND ts <= ? AND (id > ? OR settled_ts IS NULL OR settled_ts >= ?)"
+        bounds = (call.id - BEFORE, utc_text(until + 1.0), call.id, utc_text(max(0.0, at - COARSEST_S)))
+        return _filled(facts, call.id - BEFORE, where, bounds, MOST_QUICKLY)
     known = _indexes.get(facts)
-    if known is not None and known.first <= call_id - BEFORE:
+    if known is not None and known.first <= call.id - BEFORE:
         return known
+    first = call.id - BEFORE if known is None else min(call.id - BEFORE, known.first)
+    _indexes[facts] = index = _filled(facts, first, "id >= ?", (first,), MOST)
+    return index
+
+
+def _filled(facts: Facts, first: int, where: str, bounds: tuple[object, ...], most: int) -> _Index:
     if facts.ledger is None:
         raise CannotTellError("The ledger cannot be asked what else was done.")
     columns = {row[0] for row in facts.ask(facts.ledger, facts.paths.ledger, *COLUMNS_QUERY)}
-    first = call_id - BEFORE if known is None else min(call_id - BEFORE, known.first)
-    query = recorded.query(columns, "WHERE id >= ? AND effect IS NOT 'none' ORDER BY id", (first,))
-    if "effect" not in columns:
-        query = recorded.query(columns, "WHERE id >= ? ORDER BY id", (first,))
+    started = " AND effect IS NOT 'none'" if "effect" in columns else ""
+    query = recorded.query(columns, f"WHERE {where}{started} ORDER BY id", bounds)
     try:
-        rows = facts.ask(facts.ledger, facts.paths.ledger, *query, limit=MOST_QUICKLY if facts.quick else MOST)
+        rows = facts.ask(facts.ledger, facts.paths.ledger, *query, limit=most)
     except CannotTellError as error:
         if facts.time_is_up:
             raise
@@ -124,7 +135,6 @@ def _index(facts: Facts, call_id: int) -> _Index:
         index.calls[call.id] = call
         _enter(index, call, facts)
     index.unclear.sort()
-    _indexes[facts] = index
     return index
 
 

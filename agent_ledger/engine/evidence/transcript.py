@@ -50,7 +50,8 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
         return None
     if not facts.look(facts.state).exists or _used_again(call, facts):
         return None
-    found = [one for one in results(facts, call.session_id, call.tool_call_id) if _is_of(call, one)]
+    stored = results(facts, call.session_id, call.tool_call_id, call.at - EARLY_S)
+    found = [one for one in stored if _is_of(call, one)]
     return told(call.tool_name, found, facts.now)
 
 
@@ -127,7 +128,7 @@ def _used_again(call: Recorded, facts: Facts) -> bool:
 
 class _Cache:
     def __init__(self) -> None:
-        self.rows: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
+        self.rows: dict[str, tuple[float, dict[str, list[tuple[Any, ...]]]]] = {}
         self.chains: dict[str, list[str]] = {}
         self.used: dict[str, set[str]] = {}
 
@@ -142,15 +143,15 @@ def _cache(facts: Facts) -> _Cache:
     return found
 
 
-def results(facts: Facts, session_id: str, tool_call_id: str) -> list[Result]:
-    """Every stored result under this call id in the session, or in those it became by compaction."""
+def results(facts: Facts, session_id: str, tool_call_id: str, since: float) -> list[Result]:
+    """Every result stored under this call id since a moment, in the session or in those it became by compaction."""
     columns = facts.columns(facts.state, "messages")
     if not {"id", "session_id", "role", "content", "tool_call_id", "tool_calls", "timestamp"} <= columns:
         raise CannotTellError("The host's transcript is of a form that is not known.")
     return [
         _result(facts, one, tool_call_id, row)
         for one in _chain(facts, session_id)
-        for row in _rows(facts, one, columns).get(tool_call_id, [])
+        for row in _rows(facts, one, columns, since).get(tool_call_id, [])
     ]
 
 
@@ -175,20 +176,22 @@ def _chain(facts: Facts, session_id: str) -> list[str]:
     return chain
 
 
-def _rows(facts: Facts, session_id: str, columns: frozenset[str]) -> dict[str, list[tuple[Any, ...]]]:
+def _rows(facts: Facts, session_id: str, columns: frozenset[str], since: float) -> dict[str, list[tuple[Any, ...]]]:
+    """The session's results by call id; where time is short those since a moment, which an index answers."""
     known = _cache(facts).rows.get(session_id)
-    if known is not None:
-        return known
+    if known is not None and (not facts.quick or known[0] <= since):
+        return known[1]
+    since = since if facts.quick else 0.0
     name = "tool_name" if "tool_name" in columns else "NULL"
     disposition = "effect_disposition" if "effect_disposition" in columns else "NULL"
     sql = (
         f"SELECT tool_call_id, id, {name}, {disposition}, timestamp FROM messages"
-        " WHERE session_id = ? AND role = 'tool' AND tool_call_id IS NOT NULL"
+        " WHERE session_id = ? AND timestamp >= ? AND role = 'tool' AND tool_call_id IS NOT NULL"
     )
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for call_id, *rest in facts.rows(facts.state, sql, (session_id,), limit=MOST_ROWS):
+    for call_id, *rest in facts.rows(facts.state, sql, (session_id, since), limit=MOST_ROWS):
         found.setdefault(str(call_id), []).append(tuple(rest))
-    _cache(facts).rows[session_id] = found
+    _cache(facts).rows[session_id] = (since, found)
     return found
 
 

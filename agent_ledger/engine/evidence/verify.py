@@ -44,11 +44,15 @@ def verify(call: Recorded, facts: Facts) -> Verdict:
 
 def _verified(call: Recorded, facts: Facts) -> Verdict:
     why: list[str] = []
+    judge = verifier_of(call.tool_name)
+    found = _asked(judge, call, facts, why) if judge is not None and facts.quick else None
+    if found is not None and found.verdict != UNKNOWN:
+        return found  # Where time is short the transcript is only asked where nothing else tells.
     told = _asked(transcript.judge, call, facts, why)
     if told is not None and told.verdict == ABSENT:
         return told
-    judge = verifier_of(call.tool_name)
-    found = _asked(judge, call, facts, why) if judge is not None else None
+    if judge is not None and not facts.quick:
+        found = _asked(judge, call, facts, why)
     if told is not None and told.verdict == LANDED:
         return _beside(told, found)
     if found is not None and found.verdict != UNKNOWN:
