@@ -121,14 +121,14 @@ def _args(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return _members(text)
+        return members(text)
     return found if isinstance(found, dict) else {}
 
 
 _DECODER = json.JSONDecoder()
 
 
-def _members(text: str) -> dict[str, Any]:
+def members(text: str) -> dict[str, Any]:
     """The members of a JSON object whose text was cut: those that stand in it whole."""
     found: dict[str, Any] = {}
     at = 1 if text.startswith("{") else len(text)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from .facts import CannotTellError, Facts, Place
-from .recorded import Recorded
+from .recorded import Recorded, members
 from .verdict import quoted
 
 ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
@@ -68,12 +68,39 @@ def _ends(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks for, in its order, as far as it is stored."""
+
+    steps: tuple[Step, ...]
+    complete: bool = True
+    """Are these all steps? A call that was cut shows its first one only."""
+    texts: bool = True
+    """Are the texts as they were given?"""
+    first: Mapping[str, Any] = field(default_factory=dict)
+    """The first step as it is stored."""
+
+    @property
+    def placed(self) -> bool:
+        """Is the category known, or known to be none?"""
+        return self.complete or "category" in self.first
+
+
 def steps_of(call: Recorded) -> tuple[Step, ...] | None:
-    """What a call asks for, in its order; None where that is not stored whole or makes no sense."""
+    """All that a call asks for, in its order; None where that is not stored whole or makes no sense."""
+    asked = asked_of(call)
+    return asked.steps if asked is not None and asked.complete and asked.texts else None
+
+
+def asked_of(call: Recorded) -> Asked | None:
+    """The same as far as it is stored; None where not even a step's action and skill are."""
     args = call.args
-    if call.args_cut or call.args_redacted:
-        return None
     listed = args.get("operations")
+    if call.args_cut and "operations" not in args:
+        _, found, text = call.args_text.partition('"operations": [')
+        first = members(text) if found else args
+        step = _step({**first, **_NO_TEXT}, args.get("name"))
+        return Asked((step,), complete=False, texts=False, first=first) if step is not None else None
     if isinstance(listed, str):
         try:
             listed = json.loads(listed)
@@ -82,8 +109,17 @@ def steps_of(call: Recorded) -> tuple[Step, ...] | None:
     items: Any = [args] if listed is None else listed
     if not isinstance(items, list) or not items:
         return None
-    found = [_step(item, args.get("name")) for item in items]
-    return tuple(step for step in found if step is not None) if all(found) else None
+    found_steps = [_step(item, args.get("name")) for item in items]
+    if not all(found_steps):
+        return None
+    steps = tuple(step for step in found_steps if step is not None)
+    if any("*" in step.name for step in steps):
+        return None  # A secret was taken out of the name.
+    return Asked(steps, texts=not call.args_redacted, first=items[0])
+
+
+_NO_TEXT = {"content": "?", "file_content": "?", "old_string": "?", "new_string": "?"}
+"""In place of texts that are not stored: they are not compared."""
 
 
 def _step(item: object, default_name: object) -> Step | None:
@@ -97,7 +133,7 @@ def _step(item: object, default_name: object) -> Step | None:
         return None
     text: str | None = None
     file = words["file_path"] or SKILL_FILE
-    if action in ("create", "edit") or (action == "patch" and words["content"]):
+    if action in ("create", "edit") or (action == "patch" and words["content"] and not words["old_string"]):
         text, file = words["content"], SKILL_FILE
     elif action == "write_file":
         given = item.get("file_content")
@@ -130,15 +166,22 @@ def wanted(steps: Sequence[Step]) -> tuple[Wanted, ...]:
     return tuple(found.values())
 
 
-def folder_of(facts: Facts, name: str, category: str, *, new: bool) -> tuple[Path, Place]:
-    """Where a skill lies, or would be made. Raises CannotTellError where there may be several, or one elsewhere."""
+class NowhereError(CannotTellError):
+    """A skill is not there, and where it would be is not stored."""
+
+
+def folder_of(facts: Facts, name: str, category: str, *, new: bool, placed: bool = True) -> tuple[Path, Place]:
+    """Where a skill lies, or would be made. Raises CannotTellError where there may be several, or one elsewhere.
+
+    `placed`: its category is known, or known to be none.
+    """
     root = facts.home / "skills"
     parts = [part for part in (*category.split("/"), *name.split("/")) if part]
     if not parts or any(part in (".", "..") or "\\" in part for part in parts):
         raise CannotTellError(f"{quoted(name)} is no name of a skill.")
     _no_links(facts, root, parts)
     place = facts.look(root.joinpath(*parts))
-    if new or place.kind == "folder":
+    if (new and placed) or place.kind == "folder":
         if new and not place.exists:
             _only_here(facts)
         return place.path, place
@@ -147,6 +190,8 @@ def folder_of(facts: Facts, name: str, category: str, *, new: bool) -> tuple[Pat
         _only_here(facts)
         if found:
             raise CannotTellError(f"Several skills have the name {quoted(name)}.")
+        if not placed:
+            raise NowhereError("Where the skill was to be made is not stored.")
         return place.path, place
     return found[0], facts.look(found[0])
 

@@ -25,7 +25,7 @@ from .around import (
 )
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
-from .skill_store import SKILL_FILE, Step, Wanted, folder_of, log_of, steps_of, wanted
+from .skill_store import SKILL_FILE, Asked, NowhereError, Step, Wanted, asked_of, folder_of, log_of, steps_of, wanted
 from .verdict import ABSENT, LANDED, Verdict, absent, landed, quoted, unknown
 
 TOOLS = ("skill_manage",)
@@ -101,28 +101,28 @@ def together(found: Sequence[Verdict], now: float) -> Verdict:
 def judge(call: Recorded, facts: Facts) -> Verdict | None:
     """The verdict on one call. Raises CannotTellError where the skill's place cannot be told or read."""
     issued(call)
-    steps = steps_of(call)
-    if steps is None:
-        return _by_hash(call, facts)
-    if _logged(call, facts, steps):
+    asked = asked_of(call)
+    if asked is None:
+        raise CannotTellError("What the call asked for is not stored whole.")
+    if asked.complete and _logged(call, facts, asked.steps):
         return landed(
             facts.now, "The host's own log of changes to skills holds every step of it, right after the call."
         )
-    if _waits(facts, steps):
+    if _waits(facts, asked.steps):
         return unknown(facts.now, "A change of this skill waits for a person's approval.")
-    parts = wanted(steps)
-    if _not_logged(call, facts, steps) and not any(_is_done(call, facts, part, steps) for part in parts):
+    parts = wanted(asked.steps)
+    if _not_logged(call, facts, asked.steps) and not any(_is_done(call, facts, part, asked) for part in parts):
         return absent(
             facts.now,
             "It is not as the call asked for, and the host's own log of changes to skills, which was kept before and"
             " after, names no such step since.",
         )
-    return together([judge_seen(_seen(call, facts, part, steps), facts.now) for part in parts], facts.now)
+    return together([judge_seen(_seen(call, facts, part, asked), facts.now) for part in parts], facts.now)
 
 
-def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> Seen:
-    new = any(step.action == "create" and step.name == part.name for step in steps)
-    folder, place = folder_of(facts, part.name, part.category, new=new)
+def _seen(call: Recorded, facts: Facts, part: Wanted, asked: Asked) -> Seen:
+    new = any(step.action == "create" and step.name == part.name for step in asked.steps)
+    folder, place = folder_of(facts, part.name, part.category, new=new, placed=asked.placed)
     around = [other for other in _others(call, facts, part.name) if _touches(other, part)]
     shown = f"The skill {quoted(part.name, 60)}"
     if part.file:
@@ -135,16 +135,43 @@ def _seen(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> 
     if place.exists:
         own = facts.look(folder / SKILL_FILE) if not part.file else place
         write = last_write(call, max(own.modified, own.changed), around)
-        done = part.done(facts.text(place.path)) if part.file and not part.gone else None
+        done = None
+        if part.file and not part.gone:
+            text = facts.text(place.path)
+            done = part.done(text) if asked.texts else _by_hash(call, facts, asked, text)
         return Seen(shown, part.gone, True, write, done, _after(call, around))
     write = last_write(call, folder_time(facts, place.path.parent), around)
     return Seen(shown, part.gone, False, write, False, _after(call, around), _existed(call, around, part))
 
 
+def _by_hash(call: Recorded, facts: Facts, asked: Asked, text: str) -> bool | None:
+    """Was this text the one that the call's only step was to write? None where its keyed hash does not say so."""
+    step = asked.steps[0]
+    name = "file_content" if step.action == "write_file" else "content"
+    if len(asked.steps) > 1 or step.text is None:
+        return None
+    if name in call.value_hashes:
+        return facts.is_value(call, name, text) or None
+    if "operations" not in call.value_hashes:
+        return None
+    # The step may hold more than the cut text shows, so that only a match tells.
+    return facts.is_value(call, "operations", [{**asked.first, name: text}]) or None
+
+
 def _others(call: Recorded, facts: Facts, name: str) -> list[Recorded]:
     word = name.rsplit("/", 1)[-1]
     by_hand = [other for other in others(facts, call, HANDS, word) if not harmless(other)]
-    return [other for other in [*others(facts, call, TOOLS, word), *by_hand] if other.effect != "none"]
+    found = [other for other in others(facts, call, TOOLS, word) if _mentions(other, facts, word)]
+    return [other for other in [*found, *by_hand] if other.effect != "none"]
+
+
+def _mentions(other: Recorded, facts: Facts, word: str) -> bool:
+    """Of a call that was cut: is the skill named in what is left of it? What a batch held further on is not known."""
+    if not other.args_cut:
+        return True
+    if "name" in other.value_hashes and facts.key is not None:
+        return facts.is_value(other, "name", word)
+    return word in other.args_text
 
 
 def _touches(other: Recorded, part: Wanted) -> bool:
@@ -206,9 +233,12 @@ def _not_logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
     return not by_hand and all(explained(around, entry.at) for entry in since)
 
 
-def _is_done(call: Recorded, facts: Facts, part: Wanted, steps: Sequence[Step]) -> bool:
+def _is_done(call: Recorded, facts: Facts, part: Wanted, asked: Asked) -> bool:
     """May it have been done, by what is there now?"""
-    seen = _seen(call, facts, part, steps)
+    try:
+        seen = _seen(call, facts, part, asked)
+    except NowhereError:
+        return False
     if part.gone:
         return not seen.there and (seen.existed or seen.write.ours)
     return seen.there and seen.done is not False
@@ -226,18 +256,3 @@ def _waits(facts: Facts, steps: Sequence[Step]) -> bool:
             if any(f'"{skill}"' in text for skill in names):
                 return True
     return False
-
-
-def _by_hash(call: Recorded, facts: Facts) -> Verdict:
-    """A call whose texts are not stored: its one file can still be compared by keyed hash."""
-    name, action = call.args.get("name"), call.args.get("action")
-    argument = "file_content" if action == "write_file" else "content"
-    if not isinstance(name, str) or action not in ("create", "edit", "write_file") or argument not in call.value_hashes:
-        raise CannotTellError("What the call asked for is not stored whole.")
-    file = str(call.args.get("file_path") or SKILL_FILE) if action == "write_file" else SKILL_FILE
-    part = Wanted(name, str(call.args.get("category") or ""), file, text="")
-    steps = (Step(action, name, part.category, file, ""),)
-    seen = _seen(call, facts, part, steps)
-    folder, _ = folder_of(facts, name, part.category, new=action == "create")
-    done = facts.is_value(call, argument, facts.text(folder / file)) if seen.there else False
-    return judge_seen(Seen(seen.shown, False, seen.there, seen.write, done, seen.undone), facts.now)
