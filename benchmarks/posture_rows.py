@@ -36,7 +36,19 @@ def one_more(posture: Posture, number: int) -> float:
     """Seconds from one more row to the new score."""
     session = f"later-{number % 40}"
     args = f'{{"command": "make report NAME=later{number}", "timeout": 60}}'
-    row: RawRow = (10_000_000 + number, utc_text(time.time()), session, None, "terminal", args, 0, 0, "CONFIRMED", 1)
+    row: RawRow = (
+        10_000_000 + number,
+        utc_text(time.time()),
+        session,
+        None,
+        "terminal",
+        args,
+        0,
+        0,
+        "CONFIRMED",
+        1,
+        "",
+    )
     began = time.perf_counter()
     posture.feed_rows([row])
     posture.score  # noqa: B018 - what a screen asks for
@@ -83,7 +95,7 @@ def page_of(kind: str, first: int) -> list[RawRow]:
             place, varied = (number // 3) % len(_COMMANDS), (number // 3) % 120 if kind == REPEATED else number
             args["command"] = _COMMANDS[place].replace("@", str(varied))
         ts = utc_text(1_780_000_000 + number * 20.0)
-        row = (number + 1, ts, f"s{number // 200}", None, "terminal", json.dumps(args), 0, 0, "CONFIRMED", 1)
+        row = (number + 1, ts, f"s{number // 200}", None, "terminal", json.dumps(args), 0, 0, "CONFIRMED", 1, "")
         rows_.append(row)
     return rows_
 

@@ -116,8 +116,8 @@ class PostureScreen(RecordScreen):
     def _ledger_changed(self, change: LedgerChange) -> None:
         if change.reset or self._trouble:
             self._score()
-        else:
-            self.model.changed(change.calls)
+        elif not self.model.changed(change.calls) and self.model.scanned:
+            self._learn()
         super()._ledger_changed(change)
 
     @work(group="scoring", exclusive=True, exit_on_error=False)
@@ -128,6 +128,7 @@ class PostureScreen(RecordScreen):
         self._trouble = ""
         try:
             await rows.start()
+            model.posture.join(await rows.rotations())
             while page := await rows.page(model.last_id):
                 until = self._desk.mono() + TURN_S
                 for start in range(0, len(page), SLICE):
@@ -143,6 +144,21 @@ class PostureScreen(RecordScreen):
                 return
         model.finish()
         self._paint()
+
+    @work(group="learning", exclusive=True, exit_on_error=False)
+    async def _learn(self) -> None:
+        """A session began: whether an older conversation goes on in it, is known to the ledger."""
+        try:
+            in_time = self.model.posture.join(await self._desk.rows.rotations())
+        except (SourceError, sqlite3.Error):
+            in_time = True  # The next look at the ledger tells what is wrong with it.
+        if not self.model.scanned:
+            return
+        if in_time:
+            self.model.finish()
+            self._paint()
+        else:
+            self._score()
 
     def _show_progress(self) -> None:
         if not self.model.scanned:

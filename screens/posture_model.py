@@ -77,15 +77,19 @@ class PostureModel:
         self.scanned = True
         self.settle()
 
-    def changed(self, calls: Iterable[Call]) -> None:
-        """Rows that changed or came."""
-        if self.scanned:
+    def changed(self, calls: Sequence[Call]) -> bool:
+        """Rows that changed or came. False where they wait for `finish`.
+
+        The first row of a session does, until it is known whether an older conversation goes on in it.
+        """
+        if self.scanned and not self._ahead and not any(self.posture.begins(call.session_id) for call in calls):
             self._new += self.posture.feed(calls)
             self.settle()
-            return
+            return True
         for call in calls:
             self._ahead.pop(call.id, None)
             self._ahead[call.id] = call
+        return False
 
     def settle(self) -> None:
         """Carry the arithmetic on: at its end, or from where a finding was taken back or belongs in between."""

@@ -10,7 +10,8 @@ import contextlib
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 DEPTH = 400
@@ -81,6 +82,13 @@ def is_fork(model_config: object, parent: str) -> bool:
         return False
     markers = [config[name] for name in _FORKS if config.get(name) is not None]
     return any(not isinstance(marker, str) or marker in ("", parent) or marker.startswith("__") for marker in markers)
+
+
+def keep_rotations(connection: sqlite3.Connection, chain: Sequence[str]) -> None:
+    """Write down, once, which id each of a conversation's ids came after (newest first). The caller's transaction."""
+    if len(chain) < 2 or connection.execute("SELECT 1 FROM rotation WHERE session_id = ?", chain[:1]).fetchone():
+        return
+    connection.executemany("INSERT OR IGNORE INTO rotation(session_id, before) VALUES(?, ?)", pairwise(chain))
 
 
 class Conversations:

@@ -16,7 +16,7 @@ from .events import Issue, Key, Settlement
 from .evidence.hook import in_hook
 from .history import messages_of
 from .keeper import Keeper
-from .lineage import Conversations
+from .lineage import Conversations, keep_rotations
 from .outcome import Outcome, judge
 from .paths import Paths
 from .policy.gate import Gate, Verdict
@@ -242,8 +242,7 @@ class Recorder:
         messages = messages_of(history)
         chain = self._conversations.of(session_id)
         self._settle_returned()
-        now = self._clock()
-        settings = self._settings.get(mono)
+        now, settings = self._clock(), self._settings.get(mono)
         turn = Turn(
             session_id=session_id,
             turn_id=turn_id,
@@ -264,6 +263,7 @@ class Recorder:
             with store.transaction():
                 check = partial(in_hook, store, self.paths, now=now, mono=self._mono, begun=mono)
                 text = reconcile(store, turn, check=check)
+                keep_rotations(store.connection, chain)
                 return text, last_compaction(store, chain)
 
         found = self.keeper.ask(work)

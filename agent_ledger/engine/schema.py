@@ -58,6 +58,8 @@ _TABLES = (
     # When a conversation was seen to have been compacted; `marker` tells one compaction from the next.
     """CREATE TABLE IF NOT EXISTS compaction(
         session_id TEXT NOT NULL, marker TEXT NOT NULL, seen_ts TEXT NOT NULL, PRIMARY KEY(session_id, marker))""",
+    # Which id a conversation had before compaction gave it this one.
+    "CREATE TABLE IF NOT EXISTS rotation(session_id TEXT PRIMARY KEY, before TEXT NOT NULL) WITHOUT ROWID",
     # What the agent was told, in which turn, and whether that turn is known to have reached the model.
     """CREATE TABLE IF NOT EXISTS notice(
         id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, turn_id TEXT NOT NULL, ts TEXT NOT NULL,

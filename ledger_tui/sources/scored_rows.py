@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from agent_ledger.engine.posture.joined import rotations_of
 from agent_ledger.engine.posture.rows import RawRow, page
 
 from .reading import Shape, read_shape
@@ -27,6 +28,10 @@ class RowSource(Source):
         with self._explained():
             await self._feed.current()
         self._shape = await self._ask_slow(read_shape)
+
+    async def rotations(self) -> list[tuple[str, str]]:
+        """(session id, the id that its conversation had before), as far as the ledger knows. Raises SourceError."""
+        return [] if self._shape is None else await self._ask_slow(rotations_of)
 
     async def page(self, after_id: int) -> list[RawRow]:
         """At most `PAGE` rows by id, after the one named; none at the end. Raises SourceError."""

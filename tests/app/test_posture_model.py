@@ -19,7 +19,7 @@ KEY = "cat ~/" + ".ssh/id_rsa"
 
 def row(id: int, command: str, *, status: str = "CONFIRMED", session: str = "s1", at: float | None = None) -> RawRow:
     moment = utc_text(NOW + id if at is None else at)
-    return id, moment, session, None, "terminal", f'{{"command": "{command}"}}', None, None, status, None
+    return id, moment, session, None, "terminal", f'{{"command": "{command}"}}', None, None, status, None, None
 
 
 def lines(model: PostureModel) -> list[tuple[int, int, int]]:
@@ -133,3 +133,15 @@ def test_times_for_the_plot_never_fall() -> None:
     model.finish()
     assert model.times == pytest.approx([NOW, NOW, NOW + 9], abs=0.002)
     assert list(model.scores) == [75, 60, 35]
+
+
+def test_the_first_call_of_a_session_waits_for_what_is_known_of_its_id() -> None:
+    model = PostureModel()
+    model.finish()
+    first = a_call(1, session_id=Inert("s1"), args_json=Inert(f'{{"command": "{DELETE}"}}'), status=Inert("CONFIRMED"))
+    assert not model.changed([first])
+    assert not model.changed([a_call(2, session_id=Inert("s1"))])
+    assert model.score is None
+    model.finish()
+    assert model.score == 75
+    assert model.changed([a_call(3, session_id=Inert("s1"))])

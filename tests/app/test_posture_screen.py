@@ -105,6 +105,27 @@ async def test_calls_that_come_while_another_screen_is_in_front_count_too(ledger
         await run.until_shown("75 of 100")
 
 
+@pytest.mark.parametrize("noted", ["before", "after"])
+async def test_a_conversation_that_goes_on_under_another_id_counts_as_one(
+    ledger: Ledger, start: Start, noted: str
+) -> None:
+    def note() -> None:
+        ledger.db.execute("INSERT INTO rotation VALUES('s2', 's1')")
+
+    ledger.done("write_file", {"path": "run.sh", "content": "ls"}, ago=60, session="s1")
+    async with start() as run:
+        screen = await shown(run)
+        assert screen.model.score == 100
+        if noted == "before":
+            note()
+        ledger.done("terminal", {"command": "sh run.sh"}, ago=30, session="s2")
+        await run.until(lambda: screen.model.posture.rows == 2, "the call under the new id")
+        if noted == "after":
+            note()
+            ledger.done("terminal", {"command": "ls"}, ago=20, session="s3")
+        await run.until(lambda: screen.model.scanned and screen.model.score == 97, "the finding that spans both")
+
+
 async def test_a_ledger_that_is_cut_is_scored_anew(ledger: Ledger, start: Start) -> None:
     a_risky_day(ledger)
     async with start() as run:

@@ -184,6 +184,38 @@ def test_after_a_restart_the_ledger_remembers_what_was_written(home: Home) -> No
     assert verdict.decision.call_ids == (1,)
 
 
+def compacted(home: Home, *chain: str) -> None:
+    """The host's store after a conversation went from one of these ids to the next."""
+    connection = sqlite3.connect(home.paths.state)
+    connection.execute("CREATE TABLE sessions(id TEXT, parent_session_id TEXT, end_reason TEXT, model_config TEXT)")
+    for place, name in enumerate(chain):
+        parent = chain[place - 1] if place else None
+        reason = "compression" if place < len(chain) - 1 else None
+        connection.execute("INSERT INTO sessions VALUES(?,?,?,NULL)", (name, parent, reason))
+    connection.commit()
+    connection.close()
+
+
+def test_an_act_in_two_steps_is_seen_where_compaction_lies_between_them(home: Home) -> None:
+    home.policy("enforce")
+    home.call("write_file", {"path": "run.sh", "content": DELETE["command"]})
+    compacted(home, "chat", "chat-2", "chat-3")
+    home.now += 30
+    verdict = home.call("terminal", {"command": "bash run.sh"}, session="chat-3")
+    assert verdict is not None
+    assert verdict.refuses
+    assert verdict.decision.call_ids == (1,)
+
+
+def test_a_turn_writes_down_which_ids_are_one_conversation(home: Home) -> None:
+    compacted(home, "chat", "chat-2", "chat-3")
+    home.recorder.pre_llm_call(session_id="chat", turn_id="chat:t:1", task_id="", history=[])
+    assert home.rows("SELECT * FROM rotation") == []
+    for number in (1, 2):
+        home.recorder.pre_llm_call(session_id="chat-3", turn_id=f"chat-3:t:{number}", task_id="", history=[])
+    assert home.rows("SELECT * FROM rotation ORDER BY 1") == [("chat-2", "chat"), ("chat-3", "chat-2")]
+
+
 def test_three_parallel_delegates_and_a_budget_of_two(home: Home) -> None:
     rule = {"name": "delegates", "tools": ["delegate_task"], "budget": {"calls": 2}}
     home.policy("enforce", example=False, text=json.dumps({"rules": [rule]}))

@@ -36,11 +36,12 @@ def row(
     seen: int = 1,
     redacted: int = 0,
     cut: int = 0,
+    turn: str | None = None,
 ) -> RawRow:
     """A row as it comes from the file; `at` in seconds after BEGIN, a minute for each id unless it is said."""
     text = args if isinstance(args, str) else json.dumps({"number": row_id} if args is None else args)
     ts = utc_text(BEGIN + (60.0 * row_id if at is None else at))
-    return (row_id, ts, session, None, tool, text, cut, redacted, status, seen)
+    return (row_id, ts, session, None, tool, text, cut, redacted, status, seen, turn)
 
 
 def command(row_id: int, text: str, **more: Any) -> RawRow:
@@ -73,8 +74,8 @@ def ledger(path: Path, rows: Iterable[RawRow] = ()) -> Path:
     connection = sqlite3.connect(path)
     schema.prepare(connection)
     connection.executemany(
-        "INSERT INTO ledger(id, ts, session_id, task_id, tool_name, args_json, args_cut, args_redacted, status, seen)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO ledger(id, ts, session_id, task_id, tool_name, args_json, args_cut, args_redacted, status, seen,"
+        " turn_id) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
         rows,
     )
     connection.commit()

@@ -178,6 +178,6 @@ def test_watched_live_it_comes_to_the_same(rows: list[RawRow]) -> None:
     """Every row first as it was issued, and settled before the next one came."""
     posture = Posture()
     for one in rows:
-        posture.feed_rows([(*one[:8], "PENDING", 1)])
+        posture.feed_rows([(*one[:8], "PENDING", *one[9:])])
         posture.feed_rows([one])
     assert [(f.rule, f.rows) for f in posture.findings] == [(f.rule, f.rows) for f in scored(rows).findings]

@@ -90,6 +90,7 @@ def test_calls_and_rows_give_the_same() -> None:
         "args_redacted",
         "status",
         "seen",
+        "turn_id",
     )
     calls = []
     for raw in rows:

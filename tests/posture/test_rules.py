@@ -374,11 +374,11 @@ def test_four_scheduled_jobs_within_an_hour() -> None:
     "args", [None, "", "null", "[1]", "{", '{"command": 5}', '{"command": "a\\u0000b"}', b"\xff\xfe"]
 )
 def test_odd_arguments_are_harmless(args: Any) -> None:
-    odd = (1, "2026-01-01T00:00:00.000Z", "s", None, "terminal", args, 0, 0, "CONFIRMED", 1)
+    odd = (1, "2026-01-01T00:00:00.000Z", "s", None, "terminal", args, 0, 0, "CONFIRMED", 1, None)
     assert scored([odd]).score == 100
 
 
 @pytest.mark.parametrize("ts", [None, "", "yesterday", 1_780_000_000, 1_780_000_000.5, "2026-13-01T00:00:00.000Z"])
 def test_odd_times_are_harmless(ts: Any) -> None:
-    odd = (1, ts, None, None, "terminal", json.dumps({"command": WIPE}), None, None, "CONFIRMED", None)
+    odd = (1, ts, None, None, "terminal", json.dumps({"command": WIPE}), None, None, "CONFIRMED", None, None)
     assert scored([odd]).score == 75

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from ..records import CONFIRMED, ERROR_PREFIX, GHOST_REPORTED, PENDING
 from .rows import COLUMNS, RawRow, Row
 from .windows import Window
 
@@ -25,6 +26,19 @@ NOTHING: RawRow = (None,) * len(COLUMNS)
 
 OPEN, GOOD, FAILED, STOPPED = "open", "good", "failed", "stopped"
 """How a call ended, as far as a rule cares: still open or lost, confirmed, failed, cancelled (or nobody knows)."""
+
+
+_STOPPED = frozenset(ERROR_PREFIX + kind for kind in ("cancelled", "user_interrupt", "keyboard_interrupt"))
+
+
+def outcome_of(status: object) -> str:
+    """How a call with this status ended."""
+    if status == CONFIRMED:
+        return GOOD
+    if status in (PENDING, GHOST_REPORTED):
+        return OPEN
+    failed = isinstance(status, str) and status.startswith(ERROR_PREFIX) and status not in _STOPPED
+    return FAILED if failed else STOPPED
 
 
 class Run:

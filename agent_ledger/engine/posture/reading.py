@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..queries import COLUMNS_QUERY
 from ..records import utc_seconds
+from .joined import rotations_of
 from .rows import RawRow, page
 from .score import Posture
 
@@ -46,6 +47,7 @@ def scored(connection: sqlite3.Connection, columns: Collection[str], *, since: f
     """The posture of the rows as they stand. Raises sqlite3.Error."""
     posture = Posture()
     if columns:
+        posture.join(rotations_of(connection))
         posture.feed_rows(rows(connection, columns, since=since))
     return posture
 

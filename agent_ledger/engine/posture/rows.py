@@ -13,6 +13,7 @@ from ..records import Call
 
 COLUMNS = (
     "id", "ts", "session_id", "task_id", "tool_name", "args_json", "args_cut", "args_redacted", "status", "seen",
+    "turn_id",
 )  # fmt: skip
 
 RawRow = tuple[Any, ...]
@@ -43,7 +44,7 @@ def raw_row(call: Call) -> RawRow:
     """The same tuple from a `Call`, whose text is inert already."""
     return (
         call.id, call.ts, call.session_id, call.task_id, call.tool_name, call.args_json, call.args_cut,
-        call.args_redacted, call.status, call.seen,
+        call.args_redacted, call.status, call.seen, call.turn_id,
     )  # fmt: skip
 
 
@@ -60,6 +61,13 @@ def text_of(value: object) -> str:
         with contextlib.suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), ensure_ascii=False)
     return inert(text)
+
+
+def row_of(raw: RawRow, at: float | None) -> Row:
+    """A row that deserves a closer look; `at` is its time in seconds."""
+    row_id, ts, session_id, _, tool, args, cut, redacted, _, _, _ = raw
+    session = None if session_id is None else text_of(session_id)
+    return Row(row_id, ts, at, session, text_of(tool), text_of(args), bool(cut), int(redacted or 0))
 
 
 _ENDS = ("", '"}', "}", '"]}', "]}", '"}]}', "}]}", "null}")

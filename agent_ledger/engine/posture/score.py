@@ -17,9 +17,10 @@ from .acts import findings as act_findings
 from .acts import looked_at
 from .catalogue import IDS
 from .finding import Finding, finding
-from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, STOPPED, Run, Session
+from .joined import Joined, began_as
+from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, Run, Session, outcome_of
 from .plain import ALWAYS, FILES, is_plain, names_one_of, plain_file, quiet_call, runs_a_path
-from .rows import RawRow, Row, raw_row, text_of
+from .rows import RawRow, Row, raw_row, row_of
 from .seen import Seen
 from .windows import Window
 
@@ -36,7 +37,6 @@ _NO_KINDS: frozenset[str] = frozenset()
 _LOADED_ALREADY = frozenset({"persistence", "supply-chain", "ledger-touch"})
 """Kinds of acts beside which a change of what is loaded is no finding of its own."""
 
-_STOPPED = frozenset(ERROR_PREFIX + kind for kind in ("cancelled", "user_interrupt", "keyboard_interrupt"))
 _TIMED_OUT = ERROR_PREFIX + "timeout"
 
 Key = tuple[object, ...]
@@ -55,7 +55,9 @@ class Posture:
         self._in_order: tuple[int, tuple[Finding, ...]] = (0, ())
         self._new: list[tuple[Key, Finding]] = []
         self._seen = Seen()
+        self._joined = Joined()
         self._sessions: dict[object, Session] = {}
+        """By id; the ids of one conversation share theirs."""
         self._open: dict[int, Session] = {}
         self._runs: dict[int, Run] = {}
         """Of open rows, the row of identical calls that they stand in."""
@@ -99,6 +101,23 @@ class Posture:
             counts[one.asi] = (number + 1, points + one.weight)
         return counts
 
+    def join(self, rotations: Iterable[tuple[str, str]]) -> bool:
+        """Take (session id, the id that it had before): what the ledger tells of conversations that changed their id.
+
+        False where that came too late: rows of both ids were scored apart, and only a new Posture counts them as one.
+        """
+        if not self._joined.add(rotations):
+            return True
+        if self._joined.divides(self._sessions):
+            return False
+        for key, session in list(self._sessions.items()):
+            self._sessions.setdefault(self._joined.first(key), session)
+        return True
+
+    def begins(self, session_id: object) -> bool:
+        """Would a row of this session be the first one?"""
+        return bool(session_id) and session_id not in self._sessions
+
     def feed(self, calls: Iterable[Call]) -> list[Finding]:
         """New or changed calls, in the order of their ids or of their changes. Returns the findings that came."""
         return self.feed_rows(map(raw_row, calls))
@@ -120,12 +139,12 @@ class Posture:
     # -- a row that was not met before ------------------------------------------------------------------------------
 
     def _first(self, raw: RawRow) -> None:
-        row_id, ts, session_id, task_id, tool, args, cut, redacted, status, seen = raw
+        row_id, ts, session_id, task_id, tool, args, cut, redacted, status, seen, turn_id = raw
         self.rows += 1
         key = session_id or task_id or ""
         session = self._sessions.get(key)
         if session is None:
-            session = self._begin(key)
+            session = self._begin(key, turn_id)
         session.touched = self.rows
         at = self._seconds(ts)
         window = session.tools.get(tool)
@@ -134,8 +153,8 @@ class Posture:
         if at is not None:
             rows = window.add(at, row_id)
             if rows:
-                self._found(asi02.burst(_row(raw, at), rows))
-        outcome = GOOD if status == CONFIRMED else _outcome(status)
+                self._found(asi02.burst(row_of(raw, at), rows))
+        outcome = GOOD if status == CONFIRMED else outcome_of(status)
         if args and args == session.last[5] and tool == session.last[4] and not cut:
             self._alike(session, raw, at, outcome)
         else:
@@ -166,13 +185,20 @@ class Posture:
             session.outside.append((at, raw[0]))
         return True
 
-    def _begin(self, key: object) -> Session:
-        """A session that was not met, or was forgotten."""
+    def _begin(self, key: object, turn_id: object) -> Session:
+        """A session that was not met, or was forgotten, or goes on under a new id."""
         if len(self._sessions) >= SESSIONS:
-            silent = sorted(self._sessions.values(), key=lambda session: session.touched)[: SESSIONS // 4]
-            for session in silent:
-                del self._sessions[session.key]
-        self._sessions[key] = session = Session(key, self.rows)
+            silent = sorted({session.touched for session in self._sessions.values()})[: SESSIONS // 4]
+            kept = self._sessions.items()
+            self._sessions = {one: session for one, session in kept if session.touched > silent[-1]}
+        before = began_as(turn_id)
+        if before in self._sessions and isinstance(key, str):
+            self._joined.add([(key, before)])
+        first = self._joined.first(key)
+        session = self._sessions.get(first)
+        if session is None:
+            session = self._sessions[first] = Session(first, self.rows)
+        self._sessions[key] = session
         return session
 
     def _first_use(self, session: Session, raw: RawRow, at: float | None) -> Window:
@@ -180,7 +206,7 @@ class Posture:
             del session.tools[next(iter(session.tools))]
         session.tools[raw[4]] = window = Window(BURST_CALLS, BURST_S)
         if session.key:
-            found = asi11.many_tools(_row(raw, at), len(session.tools))
+            found = asi11.many_tools(row_of(raw, at), len(session.tools))
             if found:
                 self._found(found)
         return window
@@ -192,10 +218,10 @@ class Posture:
             session.run = None
             return
         if session.run is None:
-            session.run = Run(_row(session.last, session.last_at), session.last_outcome)
+            session.run = Run(row_of(session.last, session.last_at), session.last_outcome)
             if session.last_outcome is OPEN:
                 self._runs[session.last[0]] = session.run
-        session.run.add(_row(raw, at), outcome)
+        session.run.add(row_of(raw, at), outcome)
         if outcome is OPEN:
             self._runs[raw[0]] = session.run
         self._judge_run(session.run)
@@ -220,7 +246,7 @@ class Posture:
     def _failed(self, session: Session, raw: RawRow, at: float | None) -> None:
         if at is None:
             return
-        row = _row(raw, at)
+        row = row_of(raw, at)
         rows = session.errors.add(at, row.id)
         if rows:
             self._found(asi08.error_burst(row, rows))
@@ -230,7 +256,7 @@ class Posture:
 
     def _lost(self, session: Session, raw: RawRow, at: float | None) -> None:
         if len(session.lost) < MANY:
-            session.lost[raw[0]] = _row(raw, at)
+            session.lost[raw[0]] = row_of(raw, at)
             self._judge_lost(session)
 
     def _judge_lost(self, session: Session) -> None:
@@ -240,7 +266,7 @@ class Posture:
         """The first call of a session that was announced twice stands for all of them."""
         if session.doubled is None or raw[0] < session.doubled:
             session.doubled = raw[0]
-            row = _row(raw, at)
+            row = row_of(raw, at)
             found = ((row.id,), asi08.DOUBLED_TEXT)
             self._keep(("doubled-calls", session.number), "doubled-calls", asi08.DOUBLED_SEVERITY, {row.id: row}, found)
 
@@ -261,7 +287,7 @@ class Posture:
 
     def _look(self, session: Session, raw: RawRow, at: float | None) -> None:
         """Everything that the arguments of one call can tell."""
-        row = _row(raw, at)
+        row = row_of(raw, at)
         args, examined = looked_at(row.tool_name, row.args_text, row.cut)
         acts, kinds = examined.acts, _NO_KINDS
         found: list[Finding | None] = []
@@ -303,7 +329,7 @@ class Posture:
 
     def _changed(self, session: Session, raw: RawRow, at: float | None) -> None:
         row_id, status = raw[0], raw[8]
-        outcome = _outcome(status)
+        outcome = outcome_of(status)
         if status == GHOST_REPORTED:
             self._lost(session, raw, at)
             return
@@ -370,18 +396,3 @@ class Posture:
 def _place(one: Finding) -> tuple[int, str, str]:
     """Where a finding stands in the list."""
     return one.ledger_id, one.asi, one.rule
-
-
-def _outcome(status: object) -> str:
-    if status == CONFIRMED:
-        return GOOD
-    if status in (PENDING, GHOST_REPORTED):
-        return OPEN
-    failed = isinstance(status, str) and status.startswith(ERROR_PREFIX) and status not in _STOPPED
-    return FAILED if failed else STOPPED
-
-
-def _row(raw: RawRow, at: float | None) -> Row:
-    row_id, ts, session_id, _, tool, args, cut, redacted, _, _ = raw
-    session = None if session_id is None else text_of(session_id)
-    return Row(row_id, ts, at, session, text_of(tool), text_of(args), bool(cut), int(redacted or 0))
