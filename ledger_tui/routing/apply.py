@@ -5,6 +5,7 @@ Whatever goes wrong before the commit leaves the store as it was, to the byte. S
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable
@@ -15,9 +16,9 @@ from pathlib import Path
 from ledger_tui.sources.guard import connect, explain
 
 from . import journal as journals
-from .backup import Backup, integrity, make_backup, need_room, remove
+from .backup import Backup, broken_links, integrity, make_backup, need_room, remove
 from .cells import read_cells
-from .holders import FAIL, OK, SafetyCheck, require_safe
+from .holders import FAIL, OK, UNKNOWN, SafetyCheck, require_safe
 from .journal import APPLIED, PREPARED, Journal
 from .owners import store_owner
 from .plan import Answer, Plan, look, make_plan, rows_concerned
@@ -119,7 +120,7 @@ def apply(
 def _apply(desk: Desk, reader: sqlite3.Connection, plan: Plan, checks: tuple[SafetyCheck, ...]) -> Applied:
     desk.at("scan")
     number, version = file_number(desk.path), data_version(reader)
-    store = _same_plan(desk, reader, plan)
+    store, broken = _same_plan(desk, reader, plan), broken_links(reader)
     desk.fault("scanned")
     copy = _backup(desk, reader)
     journal = _prepare(desk, plan, store, copy, checks)
@@ -133,13 +134,14 @@ def _apply(desk: Desk, reader: sqlite3.Connection, plan: Plan, checks: tuple[Saf
     try:
         write_rows(desk.path, journal.rows, still_good=still_good, fault=desk.fault)
     except BaseException:
-        if hold(reader, journal.rows) == BEFORE:  # Nothing happened, so nothing of it stays.
-            journals.remove(desk.home, journal.repair_id)
-            remove(copy.path)
+        with contextlib.suppress(sqlite3.Error):
+            if hold(reader, journal.rows) == BEFORE:  # Nothing happened, so nothing of it stays.
+                journals.remove(desk.home, journal.repair_id)
+                remove(copy.path)
         raise
     desk.at("proof")
-    answers = _answers_now(desk, reader, plan)
-    proof = (_read_back(reader, journal), _whole(reader), _led(plan, answers), _noted(desk, journal))
+    answers, proof = _proof(desk, reader, plan, journal, broken)
+    proof = (*proof, _noted(desk, journal))
     desk.fault("applied")
     orphans = tuple(one.orphan_id for one in plan.adoptions)
     return Applied(journal.repair_id, copy.path, (*checks, *proof), answers, orphans, len(plan.endings))
@@ -201,6 +203,18 @@ def _prepare(desk: Desk, plan: Plan, store: Store, copy: Backup, checks: tuple[S
     return journal
 
 
+def _proof(
+    desk: Desk, reader: sqlite3.Connection, plan: Plan, journal: Journal, broken: int
+) -> tuple[tuple[Answer, ...], tuple[SafetyCheck, ...]]:
+    """What the store says now. It has been written: whatever goes wrong here must not look like a refusal."""
+    try:
+        answers = _answers_now(desk, reader, plan)
+        return answers, (_read_back(reader, journal), _whole(reader, broken), _led(plan, answers))
+    except sqlite3.Error as error:
+        text = f"The repair took effect, but could not be read back: {explain(desk.path, error)}"
+        return plan.answers, (SafetyCheck("read-back", UNKNOWN, text, "look again with repair-routing"),)
+
+
 def _answers_now(desk: Desk, reader: sqlite3.Connection, plan: Plan) -> tuple[Answer, ...]:
     """Asks the store as it is now for each chat of the plan."""
     store = _read(desk, reader)
@@ -222,11 +236,12 @@ def _read_back(reader: sqlite3.Connection, journal: Journal) -> SafetyCheck:
     return SafetyCheck("read-back", FAIL, "Some cells do not hold what was announced.", "undo this repair")
 
 
-def _whole(reader: sqlite3.Connection) -> SafetyCheck:
-    damage = integrity(reader)
-    if not damage:
-        return SafetyCheck("integrity", OK, "SQLite finds the store whole.")
-    return SafetyCheck("integrity", FAIL, "SQLite finds the store damaged.", "keep the backup, and let Hermes check it")
+def _whole(reader: sqlite3.Connection, broken: int) -> SafetyCheck:
+    """`broken`: links to missing rows that were there before."""
+    if integrity(reader) or broken_links(reader) > broken:
+        remedy = "keep the backup, and let Hermes check it"
+        return SafetyCheck("integrity", FAIL, "SQLite finds the store damaged.", remedy)
+    return SafetyCheck("integrity", OK, "SQLite finds the store whole, and no parent is missing that was not before.")
 
 
 def _led(plan: Plan, answers: tuple[Answer, ...]) -> SafetyCheck:
@@ -241,5 +256,5 @@ def _noted(desk: Desk, journal: Journal) -> SafetyCheck:
         journals.moved(desk.home, journal, APPLIED)
     except OSError:
         text = "The journal could not be brought up to date; the rows themselves say that the repair took effect."
-        return SafetyCheck("journal", "unknown", text, "make room on the disk; repair-undo works all the same")
+        return SafetyCheck("journal", UNKNOWN, text, "make room on the disk; repair-undo works all the same")
     return SafetyCheck("journal", OK, "The journal holds every cell as it was, for an undo.")

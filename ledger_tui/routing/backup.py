@@ -100,6 +100,11 @@ def integrity(connection: sqlite3.Connection) -> str:
     return ""
 
 
+def broken_links(connection: sqlite3.Connection) -> int:
+    """Links of sessions to rows that do not exist. Raises sqlite3.Error."""
+    return len(connection.execute("PRAGMA foreign_key_check(sessions)").fetchall())
+
+
 def count_rows(connection: sqlite3.Connection) -> Counts:
     """Rows of the tables that matter. Raises sqlite3.Error."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

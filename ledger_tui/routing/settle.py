@@ -19,7 +19,7 @@ from .refused import RefusedError
 from .writing import roll_back
 
 BEFORE, AFTER, NEITHER = "before", "after", "neither"
-UNCLEAR = "unclear"
+UNCLEAR, HALF_WAY = "unclear", "half-way"
 
 _UNSETTLED = {PREPARED: (NOT_APPLIED, APPLIED), UNDOING: (UNDONE, APPLIED)}
 """What a journal means whose writer was cut short: with rows as before, and with rows as after the repair."""
@@ -28,6 +28,7 @@ _TEXTS = {
     APPLIED: "it took effect",
     NOT_APPLIED: "it was cut short and changed nothing",
     UNDONE: "it was undone",
+    HALF_WAY: "it was cut short half-way, which SQLite takes back as soon as somebody may write to the store",
     UNCLEAR: "it was cut short, and rows have changed since: compare them with the backup",
 }
 
@@ -38,7 +39,8 @@ class Repair:
 
     repair_id: str
     state: str
-    """`applied`, `not applied`, `undone`, or `unclear` where the rows hold neither state."""
+    """`applied`, `not applied`, `undone`; `half-way` where nobody can read the store before a dead writer's change is
+    taken back, and `unclear` where the rows hold neither state."""
     at: float
     store: Path
     backup: Path
@@ -72,13 +74,11 @@ def _state(one: Journal) -> str:
     try:
         held = hold_in(one.store, one.rows)
     except (SourceError, sqlite3.Error) as error:
-        if not _half_way(one.store, error):
-            return UNCLEAR
-        held = BEFORE if one.state == PREPARED else AFTER  # What is taken back, is the change that was under way.
+        return HALF_WAY if _half_way(error) else UNCLEAR
     return {BEFORE: as_before, AFTER: as_after}.get(held, UNCLEAR)
 
 
-def _half_way(store: Path, error: Exception) -> bool:
+def _half_way(error: Exception) -> bool:
     """Did a writer die inside its transaction? SQLite takes that back as soon as somebody may write."""
     cause = error.__cause__ if isinstance(error, SourceError) else error
     return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY_ROLLBACK
@@ -140,5 +140,5 @@ def _needs_rollback(store: Path) -> bool:
         with closing(connect(store, timeout_s=5.0)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
-        return _half_way(store, error)
+        return _half_way(error)
     return False

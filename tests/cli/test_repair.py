@@ -289,7 +289,7 @@ def test_a_repair_that_died_is_told_and_brought_to_an_end(program: Any, home: Pa
     before = dump(state)
     assert killed.run("apply", state, home, "before-commit", spill=True) == -9
     cut = program("repair-routing")
-    assert (cut.code, "it was cut short and changed nothing" in cut.err, "repair-undo" in cut.err) == (3, True, True)
+    assert (cut.code, "it was cut short half-way" in cut.err, "repair-undo" in cut.err) == (3, True, True)
     settled = program("repair-undo", "--yes")
     assert (settled.code, "changed nothing" in settled.out) == (0, True)
     assert dump(state) == before

@@ -258,6 +258,39 @@ def test_a_journal_holds_nothing_that_is_said(place: Place) -> None:
     assert "secret" not in text
 
 
+def test_whoever_is_in_the_way_of_the_proof_does_not_make_it_a_refusal(place: Place) -> None:
+    """The host may be started in the very moment after the commit."""
+    home, path = place
+    plan = planned(home, path)
+    tables = ("PRAGMA locking_mode=EXCLUSIVE", "BEGIN EXCLUSIVE", "UPDATE sessions SET title = NULL WHERE 0")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+
+        def starts() -> None:
+            for sql in tables:
+                other.execute(sql).fetchall()
+
+        if other.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            return  # There nobody is in a reader's way.
+        done = apply(path, home, plan, clock=clock, stopped_by="the test", fault=at("committed", starts))
+        other.execute("ROLLBACK")
+    found = {one.name: one for one in done.checks}
+    assert found["read-back"].state == "unknown"
+    assert found["read-back"].text.startswith("The repair took effect")
+    assert [one.state for one in repairs(home)] == ["applied"]
+
+
+def test_links_that_were_broken_before_are_not_held_against_it(tmp_path: Path) -> None:
+    """D6: the empty parent is one; the repair mends it."""
+    home, path = case("001").lay_out(tmp_path)
+    orphan = planned(home, path).adoptions[0].orphan_id
+    change(path, "UPDATE sessions SET parent_session_id = '' WHERE id = ?", orphan)
+    other = next(key for key in cells(path) if key != orphan)
+    change(path, "UPDATE sessions SET parent_session_id = 'nobody' WHERE id = ?", other)
+    done = repaired(home, path, only=[orphan])
+    assert done.proven
+    assert cells(path)[orphan]["parent_session_id"] != ""
+
+
 def test_a_full_disk_at_the_end_costs_only_the_note(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The repair took effect; the rows say so, and it can be taken back."""
     home, path = place
