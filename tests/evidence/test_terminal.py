@@ -259,7 +259,11 @@ def test_a_log_that_was_emptied_is_not_whole(repository: World) -> None:
 
 def test_the_log_and_the_clock_of_whole_seconds() -> None:
     log = Log((Entry("a" * 40, 99, "commit (initial): one"), Entry("b" * 40, 100, "commit: two: more")), whole=True)
-    assert judge_commit(100.9, log, "two: more")[0] == "landed"
+    assert judge_commit(100.0, log, "two: more")[0] == "landed"
+    assert judge_commit(100.9, log, "two: more")[0] == "unknown", "before or after the call, within its second"
+    exact = Log((log.entries[0], Entry("b" * 40, 100.95, "commit: two: more", exact=True)), whole=True)
+    assert judge_commit(100.9, exact, "two: more")[0] == "landed"
+    assert judge_commit(101.2, exact, "two: more")[0] == "absent"
     assert judge_commit(101.0, log, "two: more")[0] == "absent"
     assert judge_commit(100.0, log, "one")[0] == "absent"
     assert judge_commit(98.0, log, "three")[0] == "unknown", "the log begins after the call"
@@ -268,9 +272,10 @@ def test_the_log_and_the_clock_of_whole_seconds() -> None:
     assert judge_commit(102.4, late, "three")[0] == "unknown", "somebody else had time for it"
     assert judge_commit(100.0, log, None)[0] == "unknown"
     assert judge_commit(100.0, Log(log.entries, whole=False), "one")[0] == "unknown"
-    assert judge_reference(100.9, "v1", 100.0, exact=False, beside=())[0] == "landed"
-    assert judge_reference(100.9, "v1", 100.0, exact=True, beside=())[0] == "unknown"
-    assert judge_reference(100.9, "v1", 101.0, exact=True, beside=(3,))[0] == "unknown"
+    assert judge_reference(100.9, "v1", Entry("", 101.0, ""), beside=())[0] == "landed"
+    assert judge_reference(100.9, "v1", Entry("", 100.0, ""), beside=())[0] == "unknown"
+    assert judge_reference(100.9, "v1", Entry("", 100.88, "", exact=True), beside=())[0] == "landed"
+    assert judge_reference(100.9, "v1", Entry("", 101.0, "", exact=True), beside=(3,))[0] == "unknown"
 
 
 def test_the_subject_of_a_commit() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .effects import Effect
-from .facts import CannotTellError, Facts
+from .facts import COARSE_S, CannotTellError, Facts
 from .files import span
 from .located import look, need_place, place_of
 from .recorded import Recorded
@@ -36,11 +36,21 @@ _VALUED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a reference's log: the commit it then named, the second, and what did it."""
+    """One line of a reference's log: the commit it then named, when, and what did it.
+
+    Git writes whole seconds; `exact`: `at` is finer, by the time of the log itself, whose last line it is.
+    """
 
     commit: str
-    at: int
+    at: float
     action: str
+    exact: bool = False
+
+    def since(self, moment: float) -> bool | None:
+        """Was it done at or after `moment`? None where it was in that very second."""
+        if self.exact:
+            return self.at >= moment - COARSE_S
+        return None if math.floor(moment) <= self.at < moment else self.at >= moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +159,9 @@ def read_log(facts: Facts, repository: Repository, name: str) -> Log:
     if not place.exists:
         return Log((), not now)
     found = map(_LINE.fullmatch, facts.text(place.path, limit=LONGEST_LOG).splitlines())
-    entries = tuple(Entry(match[2], int(match[3]), match[4]) for match in found if match)
+    entries = tuple(Entry(match[2], float(match[3]), match[4]) for match in found if match)
+    if entries and 0 <= place.modified - entries[-1].at < 2:
+        entries = (*entries[:-1], replace(entries[-1], at=place.modified, exact=True))
     return Log(entries, bool(entries) and entries[-1].commit == now)
 
 
@@ -207,8 +219,8 @@ def _reference(
         kept = spot.untouched_since(call.at) and (not pack.place.exists or pack.untouched_since(call.at))
         return judge_missing_reference(name, packed=packed, kept=kept)
     log = read_log(facts, repository, f"{kind}/{name}")
-    born = float(log.entries[0].at) if log.entries else spot.place.modified
-    return judge_reference(call.at, name, born, exact=not log.entries, beside=_beside(born, rivals))
+    born = log.entries[0] if log.entries else Entry("", spot.place.modified, "", exact=True)
+    return judge_reference(call.at, name, born, beside=_beside(born.at, rivals))
 
 
 def _switch(
@@ -231,8 +243,8 @@ def _gone_to(call: Recorded, facts: Facts, repository: Repository, name: str, ri
     assert call.at is not None
     log = read_log(facts, repository, "HEAD")
     need_place(call)
-    hits = [one for one in log.entries if one.at >= math.floor(call.at) and _goes_to(one.action, name)]
-    if hits and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + AT_ONCE_S:
+    hits = [one for one in log.entries if one.since(call.at) is not False and _goes_to(one.action, name)]
+    if hits and hits[0].since(call.at) and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + AT_ONCE_S:
         when = span(hits[0].at - call.at)
         return LANDED, f"The log of HEAD says that it went to {quoted(name, 60)} {when} after the call."
     if hits or not log.reaches(call.at):
@@ -249,7 +261,8 @@ def _init(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Findi
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) > 1 or set(words) - set(plain) - {"-q", "--quiet"}:
         raise CannotTellError("The options of git init are not followed.")
-    spot = look(facts, place_of(call, facts, f"{folder}/{plain[0]}" if plain else str(folder)) / ".git" / "description")
+    there = place_of(call, facts, str(folder / plain[0])) if plain else folder
+    spot = look(facts, there / ".git" / "description")
     if not spot.place.exists:
         need_place(call)
         if spot.untouched_since(call.at):
@@ -269,7 +282,7 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
     if not 1 <= len(plain) <= 2 or any(word.startswith("-") for word in plain):
         raise CannotTellError("The options of git clone are not followed.")
     name = plain[1] if len(plain) == 2 else plain[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
-    spot = look(facts, place_of(call, facts, name if name.startswith("/") else f"{folder}/{name}"))
+    spot = look(facts, place_of(call, facts, str(folder / name)))
     if not spot.place.exists:
         need_place(call)
         if spot.untouched_since(call.at):
@@ -278,7 +291,7 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
     log = read_log(facts, find(facts, spot.place.path), "HEAD")
     if log.entries and log.entries[0].action.startswith("clone: from"):
         when = log.entries[0].at - call.at
-        if -1.0 < when <= CLONE_S:
+        if log.entries[0].since(call.at) and when <= CLONE_S:
             return LANDED, f"{spot.shown} says of itself that it was cloned {span(when)} after the call."
     return UNKNOWN, f"{spot.shown} is there, but whether this call made it its files do not tell."
 
@@ -292,10 +305,10 @@ def _push(
         raise CannotTellError("Which branch was to be pushed to where is not named by the command alone.")
     remote, branch = plain
     log = read_log(facts, repository, f"refs/remotes/{remote}/{branch}")
-    hits = [one for one in log.entries if one.at >= math.floor(call.at) and one.action == "update by push"]
+    hits = [one for one in log.entries if one.since(call.at) is not False and one.action == "update by push"]
     if hits:
         beside = _beside(hits[0].at, rivals)
-        if not beside and hits[0].at <= call.at + PUSH_S:
+        if hits[0].since(call.at) and not beside and hits[0].at <= call.at + PUSH_S:
             when = span(hits[0].at - call.at)
             return (
                 LANDED,
@@ -347,9 +360,11 @@ def _local_remote(facts: Facts, repository: Repository, folder: Path, remote: st
 
 def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Recorded] = ()) -> Finding:
     """Pure: a commit was to be made. The log of HEAD keeps every one, with its second."""
-    since = [one for one in log.entries if one.at >= math.floor(at) and one.action.startswith("commit")]
+    since = [one for one in log.entries if one.since(at) is not False and one.action.startswith("commit")]
     hits = [one for one in since if message is not None and one.action.partition(": ")[2] == message]
     if hits:
+        if not hits[0].since(at):
+            return UNKNOWN, f"A commit {quoted(message)} was made in the very second of the call."
         if _beside(hits[0].at, rivals) or hits[0].at > at + AT_ONCE_S:
             return UNKNOWN, f"A commit {quoted(message)} was made since, but perhaps by another call."
         when = span(hits[0].at - at)
@@ -361,13 +376,14 @@ def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Reco
     return ABSENT, "The log of HEAD, which is whole, holds no such commit since the call."
 
 
-def judge_reference(at: float, name: str, born: float, *, exact: bool, beside: Sequence[int]) -> Finding:
-    """Pure: a tag or a branch was to be made and is there. `born`: when; `exact`: by more than whole seconds."""
-    if born < (at - 0.05 if exact else math.floor(at)):
-        return UNKNOWN, f"{quoted(name, 60)} was there before the call."
-    if beside or born > at + AT_ONCE_S:
+def judge_reference(at: float, name: str, born: Entry, *, beside: Sequence[int]) -> Finding:
+    """Pure: a tag or a branch was to be made and is there. `born`: when."""
+    if not born.since(at):
+        when = "in the very second of" if born.since(at) is None else "before"
+        return UNKNOWN, f"{quoted(name, 60)} was made {when} the call."
+    if beside or born.at > at + AT_ONCE_S:
         return UNKNOWN, f"{quoted(name, 60)} was made since, but perhaps by another call."
-    return LANDED, f"{quoted(name, 60)} was made {span(born - at)} after the call."
+    return LANDED, f"{quoted(name, 60)} was made {span(born.at - at)} after the call."
 
 
 def judge_missing_reference(name: str, *, packed: bool, kept: bool) -> Finding:
