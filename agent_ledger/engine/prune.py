@@ -101,11 +101,12 @@ def _bite(connection: sqlite3.Connection, after: int, through: int, most: int) -
         if ids:
             span = (ids[0], ids[-1])
             connection.execute(f"DELETE FROM ledger WHERE id BETWEEN ? AND ? AND {_SETTLED}", span)
-            connection.execute(
-                "DELETE FROM notice_item WHERE ledger_id BETWEEN ? AND ?"
-                " AND NOT EXISTS (SELECT 1 FROM ledger WHERE id = ledger_id)",
-                span,
-            )
+            for beside in ("notice_item", "verdict"):
+                connection.execute(
+                    f"DELETE FROM {beside} WHERE ledger_id BETWEEN ? AND ?"
+                    " AND NOT EXISTS (SELECT 1 FROM ledger WHERE id = ledger_id)",
+                    span,
+                )
     except BaseException:
         connection.execute("ROLLBACK")
         raise

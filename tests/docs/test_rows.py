@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agent_ledger.engine import tools
+from agent_ledger.engine import queries, tools
 from agent_ledger.engine.outcome import judge
 from agent_ledger.engine.queries import call_from_row, remarks
 from agent_ledger.engine.records import STATES, Call
@@ -16,18 +16,11 @@ from .pages import ROOT, code, page, quotes, sections, table
 ROWS = page("rows.md")
 PARTS = sections(ROWS)
 
-COLUMNS = (
-    "id", "ts", "session_id", "turn_id", "tool_call_id", "task_id", "tool_name", "args_json", "args_cut",
-    "args_redacted", "status", "effect", "result_digest", "grace_s", "mono", "writer_id", "repeat_of", "nested_in",
-    "seen", "settled_ts", "duration_ms", "exit_code", "closed_by", "later_status", "later_ts", "later_digest",
-    "reported_ts", "no_signal", "changed", "verdict", "double_id",
-)  # fmt: skip
-
 
 def a_call(**columns: Any) -> Call:
     plain = {"id": 1, "ts": "2026-01-02T03:04:05.678Z", "tool_name": "write_file", "args_json": "{}", "seen": 1}
     values = {**plain, "status": "CONFIRMED", "effect": "done", "changed": 1, **columns}
-    return call_from_row([values.get(name) for name in COLUMNS])
+    return call_from_row([values.get(name) for name in queries._CALL_COLUMNS])
 
 
 def all_remarks() -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ledger.engine import queries
+from agent_ledger.engine import prune, queries
 from agent_ledger.engine.evidence.verdict import absent, landed, unknown
 from agent_ledger.engine.evidence.verdicts import keep, save
 from agent_ledger.engine.queries import Filter, call_from_row, call_json
@@ -57,6 +57,17 @@ def test_many_are_written_in_bites_and_read_by_verdict(world: World) -> None:
     numbers = [world.call("patch", {}) for _ in range(450)]
     save(world.paths.ledger, [(number, landed(5.0, "there")) for number in numbers[:449]])
     assert len(read(world, wanted=Filter(verdicts=frozenset({"landed"})))) == 449
+
+
+def test_pruning_takes_the_verdicts_along(world: World) -> None:
+    for number in (
+        world.done("patch", {}, at=world.before),
+        world.call("patch", {}),
+        world.done("patch", {}, at=world.before),
+    ):
+        save(world.paths.ledger, [(number, landed(5.0, "there"))])
+    assert prune.prune(world.paths.ledger, 2) == 1
+    assert world.db.execute("SELECT ledger_id FROM verdict").fetchall() == [(2,), (3,)]
 
 
 def test_strange_cells_do_no_harm(world: World) -> None:
