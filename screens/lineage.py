@@ -95,6 +95,8 @@ class LineageScreen(RecordScreen):
 
     def on_mount(self) -> None:
         self._desk.lineage_changed.subscribe(self, self._survey_changed)
+        if self._desk.lineage.last is not None:
+            self._survey_changed(self._desk.lineage.last)
         self.set_interval(1.0, self._paint)
         self._tree.focus()
         self._paint()
@@ -118,7 +120,7 @@ class LineageScreen(RecordScreen):
 
     def _survey_changed(self, change: SurveyChange) -> None:
         self._change = change
-        if change.fresh:
+        if change.survey is not None and change.progress is None:
             self._prepare()
         elif change.missing:
             self.model.view = None

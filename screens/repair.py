@@ -73,8 +73,8 @@ class RepairScreen(RecordScreen):
 
     def on_mount(self) -> None:
         self._desk.lineage_changed.subscribe(self, self._survey_changed)
-        if self._desk.lineage.latest is not None:
-            self.model.take(self._desk.lineage.latest)
+        if self._desk.lineage.last is not None:
+            self._survey_changed(self._desk.lineage.last)
         self.set_interval(LOOK_S, self._look)
         self._past_list.focus()
         self._look()
@@ -100,7 +100,7 @@ class RepairScreen(RecordScreen):
 
     def _survey_changed(self, change: SurveyChange) -> None:
         self._change = change
-        if change.fresh and change.survey is not None:
+        if change.survey is not None and change.survey is not self.model.survey:
             self.model.take(change.survey)
         self._paint()
 

@@ -85,8 +85,8 @@ class LiveSurvey:
         self._resting = False
         self._idle = asyncio.Event()
         self._idle.set()
-        self.latest: Survey | None = None
-        """The newest survey, for a screen that is made after it."""
+        self.last: SurveyChange | None = None
+        """What the last whole reading came to, for a screen that is made after it."""
         self._mark: tuple[object, ...] | None = None
         self._progress: Progress | None = None
 
@@ -115,6 +115,11 @@ class LiveSurvey:
         if resting:
             await self._idle.wait()
 
+    @property
+    def latest(self) -> Survey | None:
+        """The newest survey."""
+        return self.last.survey if self.last is not None else None
+
     # The stream
 
     async def changes(self) -> AsyncGenerator[SurveyChange, None]:
@@ -137,7 +142,7 @@ class LiveSurvey:
             try:
                 async for progress in self._progressing(reading):
                     yield SurveyChange(known, False, progress, trouble, took, self._note)
-                self.latest = known = reading.result()
+                known = reading.result()
                 trouble = None
             except ReadingStoppedError:
                 self._mark = None
@@ -145,7 +150,7 @@ class LiveSurvey:
             except SourceError as error:
                 trouble = error
                 if error.state == MISSING:
-                    self.latest = known = None
+                    known = None
                 else:
                     self._mark = None
             finally:
@@ -154,7 +159,8 @@ class LiveSurvey:
                 if reading.done():
                     self._idle.set()
             took = loop.time() - began
-            yield SurveyChange(known, trouble is None, None, trouble, took, self._note)
+            self.last = SurveyChange(known, trouble is None, None, trouble, took, self._note)
+            yield self.last
             await self._pause(max(REST_S, REST_FACTOR * took))
 
     async def _progressing(self, reading: asyncio.Future[Survey]) -> AsyncGenerator[Progress, None]:

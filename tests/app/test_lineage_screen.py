@@ -173,6 +173,21 @@ async def test_a_missing_store_and_one_that_cannot_be_read(home: Path, start: St
         await run.until_shown("unreadable", "is no SQLite database")
 
 
+async def test_what_another_screen_has_read_is_shown_at_once(home: Path, start: Start) -> None:
+    """The file does not change any more, so nothing new is read for the second screen."""
+    async with start() as run:
+        await run.press("5")
+        await run.until_shown("missing")
+        await run.press("3")
+        await run.until_shown("there is no session store yet")
+    a_family(home)
+    async with start() as run:
+        await run.press("5")
+        await run.until_shown("1 session with 40 messages lost the way to the chat.")
+        screen = await shown(run)
+        assert len(screen.model) == 7
+
+
 async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
     hostile(home)
     for size in ((120, 36), (80, 24), (60, 15)):
