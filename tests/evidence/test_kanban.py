@@ -145,6 +145,13 @@ def test_two_lost_calls_and_one_event(world: World, board: Board) -> None:
     assert [world.verdict(call).verdict for call in (first, second)] == ["unknown", "unknown"]
 
 
+def test_of_two_lost_calls_the_card_is_that_of_the_one_that_asked_for_it(world: World, board: Board) -> None:
+    first = world.call("kanban_create", CARD, at=world.before)
+    second = world.call("kanban_create", {**CARD, "title": "Second"}, at=world.before + 0.3)
+    board.card(world.before + 0.5, title="Second")
+    assert [world.verdict(call).verdict for call in (first, second)] == ["absent", "landed"]
+
+
 def test_only_events_of_the_card_that_was_named_count(world: World, board: Board) -> None:
     board.card(world.before - 90.0)
     board.event("completed", world.before + 0.5, "t_2")
@@ -204,4 +211,15 @@ def test_a_card_of_which_only_the_hash_is_kept(world: World, board: Board) -> No
     args = {**CARD, "body": "The key is ***"}
     call = world.call("kanban_create", args, args_redacted=1, value_hashes=hashes)
     board.card(world.before + 0.5, body="The key is 1234.")
+    assert world.verdict(call).verdict == "landed"
+
+
+def test_a_long_comment_whose_last_line_end_the_host_stripped(world: World, board: Board) -> None:
+    from agent_ledger.engine.fingerprint import load_key, value_hashes
+
+    args = {"task_id": "t_1", "body": "Long.\n" * 900}
+    hashes = value_hashes(load_key(world.paths.key), args, lambda name: name)
+    call = world.call("kanban_comment", {"task_id": "t_1"}, args_cut=1, value_hashes=hashes)
+    board.card(world.before - 90.0)
+    board.comment(world.before + 0.5, args["body"].strip())
     assert world.verdict(call).verdict == "landed"

@@ -103,7 +103,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
             if not may_be_of(call, event.at, GRAIN_S):
                 later += fits is not False and not others_too
             elif fits is False or (fits is None and others_too):
-                unlike += not any(other.confirmed for other in others_too)
+                unlike += not any(other.confirmed or _asks_for(other, facts, board, event) for other in others_too)
             elif others_too:
                 shared += 1
             elif fits is None:
@@ -170,6 +170,14 @@ def _may(other: Recorded, facts: Facts, board: Board, event: Event) -> bool:
         return True
 
 
+def _asks_for(other: Recorded, facts: Facts, board: Board, event: Event) -> bool:
+    """Did that other call, which nobody heard of again either, ask for exactly this event?"""
+    try:
+        return other.tool_name in TOOLS and _fits(other, facts, board, event) is True
+    except CannotTellError:
+        return False
+
+
 def _fits(call: Recorded, facts: Facts, board: Board, event: Event) -> bool | None:
     """Is the event what the call asked for, by its content? None where that cannot be compared."""
     if call.tool_name == "kanban_create":
@@ -194,8 +202,8 @@ def _same(call: Recorded, facts: Facts, name: str, stored: object) -> bool | Non
         return True if given.strip() == stored.strip() else _unless_redacted(stored)
     if given is not None or name not in call.value_hashes:
         return stored is None if given is None else None
-    if isinstance(stored, str) and facts.is_value(call, name, stored):
-        return True
+    if isinstance(stored, str) and any(facts.is_value(call, name, form) for form in (stored, stored + "\n")):
+        return True  # The host strips what it stores; texts mostly end with one line end.
     return None
 
 
