@@ -112,6 +112,26 @@ def test_the_same_again(world: World, store: Store) -> None:
     assert world.verdict(lost).verdict == "landed"
 
 
+def test_a_delegate_begins_after_its_call_was_confirmed(world: World, store: Store) -> None:
+    lost = world.call("delegate_task", ONE)
+    world.done("delegate_task", ONE, at=world.before + 5.0, took=0.5)
+    store.batch("deleg_2", 5.2, "Read the file.")
+    store.child("child-2", 8.0, "Read the file.")
+    assert world.verdict(lost).verdict == "absent"
+    store.child("child-1", 0.8, "Read the file.")  # The first batch's row is gone, its delegate is not.
+    assert world.verdict(lost).verdict == "landed"
+
+
+def test_tasks_out_of_which_secrets_were_taken_or_that_were_cut(world: World, store: Store) -> None:
+    args = {"tasks": [{"goal": "Use [redacted].", "context": "long"}]}
+    call = world.call("delegate_task", args, args_redacted=1, value_hashes='{"tasks":"00"}')
+    text = '{"tasks": [{"goal": "Read it all.", "context": "0001 a line of a long'
+    cut = world.call("delegate_task", args_json=text, args_cut=1, at=world.before + 1.0, value_hashes='{"tasks":"01"}')
+    store.batch("deleg_1", 0.2, "Use token 1234.")
+    store.batch("deleg_2", 1.2, "Read it all.")
+    assert [world.verdict(row).verdict for row in (call, cut)] == ["landed", "landed"]
+
+
 def test_two_lost_calls_and_one_delegate(world: World, store: Store) -> None:
     calls = [world.call("delegate_task", ONE, at=world.before + n) for n in (0.0, 1.0)]
     store.batch("deleg_1", 1.2, "Read the file.")

@@ -234,3 +234,30 @@ def test_a_text_of_which_only_the_hash_is_kept(world: World) -> None:
     assert world.verdict(call).verdict == "landed"
     put(world, PAGE + "changed")
     assert world.verdict(call).verdict == "unknown"
+
+
+def test_an_operation_of_which_only_the_hash_is_kept(world: World) -> None:
+    from agent_ledger.engine.fingerprint import load_key, value_hashes
+
+    key = load_key(world.paths.key)
+    at = world.before + 59.5
+    args = {"operations": [create(category="sea")]}
+    hashes = value_hashes(key, args, lambda name: name)
+    kept = {"operations": [create(category="sea", content="---\nname: [redacted]")]}
+    put(world, PAGE, folder="sea/tides")
+    call = world.call("skill_manage", kept, at=at, args_redacted=1, value_hashes=hashes)
+    assert world.verdict(call).verdict == "landed"
+    world.db.execute("DELETE FROM ledger WHERE id = ?", (call,))
+    text = '{"operations": [{"action": "create", "name": "tides", "category": "sea", "content": "---\\nname: ti'
+    cut = world.call("skill_manage", args_json=text, args_cut=1, at=at, value_hashes=hashes)
+    assert world.verdict(cut).verdict == "landed"
+    put(world, PAGE + "more", folder="sea/tides")
+    assert world.verdict(cut).verdict == "unknown"
+
+
+def test_a_skill_whose_category_was_cut_off(world: World) -> None:
+    """Where it would have to be is not known, so that it is not there is no proof."""
+    text = '{"operations": [{"action": "create", "name": "tides", "content": "---\\nname: tides and much more'
+    (world.paths.home / "skills").mkdir()
+    cut = world.call("skill_manage", args_json=text, args_cut=1, at=world.after, value_hashes='{"operations":"00"}')
+    assert world.verdict(cut).verdict == "unknown"

@@ -10,6 +10,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from ..queries import COLUMNS_QUERY
+from ..secret_values import MARK
 from ..tools import only_looks
 from . import recorded
 from .facts import COARSE_S, CannotTellError, Facts
@@ -107,6 +108,12 @@ def chosen(call: Recorded, facts: Facts, name: str, choices: Iterable[str]) -> s
     if name in call.value_hashes and facts.key is not None:
         return next((choice for choice in choices if facts.is_value(call, name, choice)), "")
     return ""
+
+
+def reads_as(kept: str, text: str) -> bool:
+    """Is `kept` how the ledger may hold `text`, with secrets taken out of it? Blanks at the ends count for nothing."""
+    parts = [re.escape(part) for part in kept.strip().split(MARK)]
+    return re.fullmatch("(?s:.+?)".join(parts), text.strip()) is not None
 
 
 def harmless(other: Recorded, looks: re.Pattern[str] | None = None) -> bool:

@@ -1,7 +1,8 @@
 """Delegates: what the host's store says of a call to `delegate_task`.
 
 Sent off in the background, a batch has a row in `async_delegations` at once (Hermes 0.19 and 0.22); each delegate that
-began to work has a session marked with the one that sent it. A person cannot send one off, but rows can be deleted.
+began to work has a session marked with the one that sent it. Only a recorded agent sends one off, so that one which is
+seen minutes later still is the call's; but rows can be deleted.
 """
 
 from __future__ import annotations
@@ -11,15 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .around import chosen, issued, may_be_of, may_explain, others
-from .facts import CannotTellError, Facts
-from .recorded import Recorded
+from ..secret_values import MARK
+from .around import LATE_S, chosen, issued, may_be_of, may_explain, others, reads_as
+from .facts import COARSE_S, CannotTellError, Facts
+from .recorded import Recorded, members
 from .verdict import Verdict, absent, landed, quoted, unknown
 
 TOOLS = ("delegate_task",)
-
-SOON_S = 600.0
-"""Only a recorded agent sends a delegate off, so one that is seen this late still is the call's."""
 
 KEPT = 40
 KEPT_S = 6 * 86_400.0
@@ -33,6 +32,8 @@ class Sent:
     goals: tuple[str, ...]
     at: float
     words: str
+    session: bool = False
+    """Is it a delegate's session, not a batch?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def judge_seen(seen: Seen, now: float) -> Verdict:
         return unknown(now, "The session sent a delegate off at that time, whose task cannot be compared.")
     if seen.kept:
         return unknown(now, "The store shows no such delegate.", seen.kept)
+    if seen.shared:
+        return absent(now, "The store shows such a delegate since the call, but it is that of another, confirmed call.")
     return absent(now, "The store shows neither such a delegate nor a session of one since the call.")
 
 
@@ -80,28 +83,45 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     columns = facts.columns(facts.state, "async_delegations")
     sent = [*(_batches(facts, call, at) if columns else ()), *_sessions(facts, call, at)]
     rivals = [other for other in others(facts, call, TOOLS) if other.session_id == call.session_id]
-    mine, shared, unlike, sure = [], 0, 0, set()
+    batches = _told(call, facts, [one for one in sent if not one.session], rivals)
+    children = _told(call, facts, [one for one in sent if one.session], rivals)
+    # A batch and its delegates' sessions are two signs of one thing: sessions count where they are more.
+    told = children if len(children.mine) + children.shared > len(batches.mine) + batches.shared else batches
+    seen = Seen(
+        mine=told.mine or batches.mine or children.mine,
+        shared=told.shared,
+        taken=told.taken,
+        unlike=told.unlike,
+        kept=_kept(facts, call, at, bool(columns)),
+    )
+    return judge_seen(seen, facts.now)
+
+
+def _told(call: Recorded, facts: Facts, sent: Sequence[Sent], rivals: Sequence[Recorded]) -> Seen:
+    """What these batches, or these sessions, say; `taken` is how many of them the confirmed calls sent."""
+    mine: list[str] = []
+    shared = unlike = 0
+    sure: dict[int, int] = {}
     for one in sent:
-        if not may_be_of(call, one.at, soon=SOON_S):
+        if not may_be_of(call, one.at, soon=LATE_S):
             continue
         fits = _fits(call, facts, one.goals)
-        too = [
-            other for other in rivals if _may_have_sent(other, one.at) and _fits(other, facts, one.goals) is not False
-        ]
-        sure |= {other.id for other in too if other.confirmed}
+        too = [other for other in rivals if _may_have_sent(other, one) and _fits(other, facts, one.goals) is not False]
+        sure |= {other.id: max(1, len(_asked(other) or ())) for other in too if other.confirmed}
         if fits and not too:
             mine.append(one.words)
         elif fits:
             shared += 1
         elif fits is None:
             unlike += not too
-    return judge_seen(
-        Seen(tuple(mine), shared, len(sure), unlike, _kept(facts, call, at, bool(columns))), facts.now
-    )  # fmt: skip
+    return Seen(tuple(mine), shared, sum(sure.values()), unlike)
 
 
-def _may_have_sent(other: Recorded, moment: float) -> bool:
-    return may_explain(other, moment, alike=True)
+def _may_have_sent(other: Recorded, one: Sent) -> bool:
+    """A row is written before the call is confirmed, a session begins when the delegate does: maybe much later."""
+    if one.session and other.confirmed:
+        return other.at is None or other.at - COARSE_S <= one.at <= other.at + LATE_S
+    return may_explain(other, one.at, alike=True)
 
 
 def _batches(facts: Facts, call: Recorded, at: float) -> list[Sent]:
@@ -137,7 +157,7 @@ def _sessions(facts: Facts, call: Recorded, at: float) -> list[Sent]:
             continue
         goals = (first.strip(),) if isinstance(first, str) and first.strip() else ()
         words = f"A session of a delegate, {quoted(child, 60)}, began right after the call."
-        found.append(Sent(goals, float(started), words))
+        found.append(Sent(goals, float(started), words, session=True))
     return found
 
 
@@ -153,25 +173,31 @@ def _fits(call: Recorded, facts: Facts, goals: Sequence[str]) -> bool | None:
     """Are these the call's goals, or the first message to one of its delegates? None where it cannot be compared."""
     if not goals:
         return None
-    asked = _asked(call, facts)
-    if asked is None:
-        told = [facts.is_value(call, "goal", goal) for goal in goals] if "goal" in call.value_hashes else []
-        return True if any(told) else None
-    if set(goals) <= set(asked):
+    if "goal" in call.value_hashes and any(
+        facts.is_value(call, "goal", goal + end) for goal in goals for end in ("", "\n")
+    ):
         return True
-    return any(goal in goals[0] for goal in asked) if len(goals) == 1 else False
-
-
-def _asked(call: Recorded, facts: Facts) -> tuple[str, ...] | None:
-    """The goals of a call, where they are stored whole."""
-    if call.args_redacted or (call.args_cut and "tasks" not in call.args and "goal" not in call.args):
+    asked = _asked(call)
+    if asked is None:
         return None
+    if all(any(reads_as(kept, goal) for kept in asked) for goal in goals):
+        return True
+    if len(goals) == 1 and any(reads_as(kept + MARK, goals[0]) for kept in asked):
+        return True  # The first message to a delegate may say more than the task.
+    return None if call.args_cut and not call.args.get("goal") else False
+
+
+def _asked(call: Recorded) -> tuple[str, ...] | None:
+    """The goals of a call as they are stored; of one that was cut the first, where it stands there whole."""
     tasks = call.args.get("tasks")
     if isinstance(tasks, str):
         try:
             tasks = json.loads(tasks)
         except ValueError:
             return None
+    if call.args_cut and tasks is None:
+        _, found, text = call.args_text.partition('"tasks": [')
+        tasks = [members(text)] if found else None
     if isinstance(tasks, list) and tasks:
         goals = [task.get("goal") if isinstance(task, dict) else task for task in tasks]
     else:

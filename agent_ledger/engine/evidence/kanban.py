@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .around import HANDS, harmless, issued, may_be_of, may_explain, others
+from ..secret_values import MARK
+from .around import HANDS, harmless, issued, may_be_of, may_explain, others, reads_as
 from .board import GRAIN_S, Board, Event, boards, row
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
@@ -194,21 +195,22 @@ def _fits(call: Recorded, facts: Facts, board: Board, event: Event) -> bool | No
 
 
 def _same(call: Recorded, facts: Facts, name: str, stored: object) -> bool | None:
-    """Is an argument, blanks at its ends aside, what is stored? The host may have taken secrets out of it."""
-    given = facts.argument(call, name)
-    if isinstance(given, str):
-        if not isinstance(stored, str):
-            return not given.strip() if stored is None else None
-        return True if given.strip() == stored.strip() else _unless_redacted(stored)
-    if given is not None or name not in call.value_hashes:
-        return stored is None if given is None else None
-    if isinstance(stored, str) and any(facts.is_value(call, name, form) for form in (stored, stored + "\n")):
+    """Is an argument, blanks at its ends aside, what is stored? None where secrets were taken out of either."""
+    given = call.args.get(name)
+    if not isinstance(stored, str):
+        return (given is None and name not in call.value_hashes) if stored is None else None
+    if name in call.value_hashes and any(facts.is_value(call, name, stored + end) for end in ("", "\n")):
         return True  # The host strips what it stores; texts mostly end with one line end.
-    return None
+    if not isinstance(given, str):
+        return None
+    if given.strip() == stored.strip() or (MARK in given and reads_as(given, stored)):
+        return True
+    return None if MARK in given or _may_be_redacted(stored) else False
 
 
-def _unless_redacted(stored: str) -> bool | None:
-    return None if "***" in stored or "REDACTED" in stored.upper() or "..." in stored else False
+def _may_be_redacted(stored: str) -> bool:
+    """The host masks secrets as `***`, or leaves their ends with dots between."""
+    return "***" in stored or "..." in stored or "REDACTED" in stored.upper()
 
 
 def _is_card(call: Recorded, facts: Facts, path: Path, task_id: str) -> bool | None:
