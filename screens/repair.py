@@ -197,7 +197,8 @@ class RepairScreen(RecordScreen):
         self._paint()
         done = await self._run.undo(repair_id, stopped_by=f"{who()}, who typed it in the app" if stopped else None)
         if isinstance(done, Refusal):
-            self._told = f"✗ Nothing was changed. {done.reason} → {done.remedy}".rstrip(" →")
+            head = "It stopped by an error." if done.unsure else "Nothing was changed."
+            self._told = f"✗ {head} {done.reason} → {done.remedy}".rstrip(" →")
         else:
             self._told = f"✓ {done.repair_id} is taken back: {done.rows} rows as before."
         self.past.rows = await self._run.past()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.routing.apply import Applied, Step, apply
 from ledger_tui.routing.holders import SafetyCheck, safety_checks
 from ledger_tui.routing.plan import Plan, propose
@@ -23,10 +25,12 @@ from .repair_model import RepairModel
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Nothing was done, and why. Inert."""
+    """Why it was not done, and what to do. Inert."""
 
     reason: str
     remedy: str
+    unsure: bool = False
+    """It stopped in the middle by an error: only the rows say whether it took effect."""
 
 
 Outcome = TypeVar("Outcome")
@@ -83,9 +87,10 @@ async def _answer(act: Callable[[], Outcome]) -> Outcome | Refusal:
     try:
         return await asyncio.to_thread(act)
     except RefusedError as error:
-        return Refusal(str(error).partition("; ")[0] if error.check else error.reason, error.remedy)
-    except SourceError as error:
-        return Refusal(str(error), "")
+        named = f" (check: {error.check})" if error.check else ""
+        return Refusal(f"{error.reason.rstrip('.')}{named}", error.remedy)
+    except (SourceError, sqlite3.Error, OSError) as error:
+        return Refusal(inert(str(error)), "", unsure=True)
 
 
 def who() -> str:

@@ -159,7 +159,9 @@ class RepairWalkScreen(Screen[None]):
     def _paint_outcome(self) -> None:
         proof, outcome = self.query_one("#proof", Paragraphs), self._outcome
         if isinstance(outcome, Refusal):
-            self.query_one("#write", Paragraphs).show(words.refused(outcome.reason, outcome.remedy))
+            self.query_one("#write", Paragraphs).show(
+                words.refused(outcome.reason, outcome.remedy, unsure=outcome.unsure)
+            )
         elif isinstance(outcome, Applied):
             proof.show(words.proof(self.model, outcome))
         elif isinstance(outcome, Undone):

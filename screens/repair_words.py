@@ -242,18 +242,27 @@ def progress(step: Step | None, *, undoing: bool) -> list[Paragraph]:
     return out
 
 
-def refused(reason: str, remedy: str) -> list[Paragraph]:
-    """Why nothing was done, and what to do."""
-    out = [Paragraph("Nothing was changed.", "strong"), NOTHING, Paragraph(reason, "bad", "✗ ", "bad")]
+def refused(reason: str, remedy: str, *, unsure: bool) -> list[Paragraph]:
+    """Why it was not done, and what to do."""
+    head = "It stopped by an error." if unsure else "Nothing was changed."
+    out = [Paragraph(head, "strong"), NOTHING, Paragraph(reason, "bad", "✗ ", "bad")]
     if remedy:
         out.append(Paragraph(remedy, "strong", "  → "))
+    if unsure:
+        out.append(Paragraph("Whether it took effect, the list of repairs says (key 5).", "strong", "  → "))
     return [*out, NOTHING, Paragraph("b goes back; q leaves.", "quiet")]
 
 
 def proof(model: RepairModel, done: Applied) -> list[Paragraph]:
     """That it took effect, and how that is known."""
-    head = "The repair is done, and proven." if done.proven else "The repair is written, but a proof failed."
-    out = [Paragraph(head, "good" if done.proven else "bad", "✓ " if done.proven else "✗ "), NOTHING]
+    states = {one.state for one in done.checks if one.name in PROOFS}
+    if states == {OK}:
+        head, style, mark = "The repair is done, and proven.", "good", "✓ "
+    elif FAIL in states:
+        head, style, mark = "The repair is written, but a proof failed.", "bad", "✗ "
+    else:
+        head, style, mark = "The repair is written, but not all of it could be proven.", "doubt", "? "
+    out = [Paragraph(head, style, mark), NOTHING]
     out += _check_lines([one for one in done.checks if one.name in PROOFS])
     out.append(NOTHING)
     for answer in done.answers:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from ledger_tui.routing import apply as apply_module
 from ledger_tui.routing import holders as holders_module
 from ledger_tui.routing.apply import apply
 from ledger_tui.routing.open_files import Holders
 from ledger_tui.routing.plan import propose
 from ledger_tui.routing.read import read_store
 from ledger_tui.routing.survey import survey
+from screens import repair_run as run_module
 from screens.donors import DonorsScreen
 from screens.lineage import LineageScreen
 from screens.repair import RepairScreen
@@ -204,6 +206,42 @@ async def test_where_nothing_can_be_seen_a_person_says_that_all_is_stopped(
         await run.press("enter")
         await run.until_shown("The repair is done, and proven.")
     assert "who typed it in the app" in journal_of(incident.parent)
+
+
+async def test_what_could_not_be_proven_is_not_called_proven(
+    incident: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the commit, reading back fails: the rows are written all the same."""
+
+    def fail(*_arguments: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(apply_module, "_read_back", fail)
+    async with start((100, 30)) as run:
+        screen = await to_change(run)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: screen.step == PROOF, "the proof")
+        await run.until_shown("The repair is written, but not all of it could be proven.", "disk I/O error")
+    assert rows(incident, "session_key")[ORPHAN] == (KEY,)
+
+
+async def test_an_error_of_the_disk_claims_nothing(
+    incident: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run_module, "apply", fail)
+    async with start((100, 30)) as run:
+        screen = await to_change(run)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: screen.step == WRITE and "It stopped by an error." in run.text, "the error")
+        await run.until_shown("No space left on device", "the list of repairs says (key 5)")
+        assert "Nothing was changed" not in run.text
 
 
 async def test_a_skipped_finding_is_not_written(incident: Path, start: Start) -> None:
