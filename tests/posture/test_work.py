@@ -11,7 +11,7 @@ from agent_ledger.engine.commands import examine
 
 LONG = 4_000
 MOST_CALLS = 60_000
-"""Somewhat less than twice what the hardest of these takes; a text that is read again and again takes millions."""
+"""Half as much again as the hardest of these takes; a text that is read again and again takes millions."""
 
 _DELETE = " ".join(("rm", "-rf"))
 _ROUNDS = "".join(f"for {name} in 1 2 3 4 5 6 7 8 9; do " for name in "abc")
@@ -34,7 +34,20 @@ HARD = {
     "quotes": "'\"$(",
     "patterns": "${A//x/y}",
     "documents": "cat <<E\nx\nE\n",
+    "groups in texts": "eval '{ eval ",
+    "hosts behind hosts": "{ ssh h ",
+    "pieces of words": "$a",
+    "finders in finders": "find / -exec ",
 }
+HEADS = {
+    "a text for another machine": ("ssh h '", "("),
+    "a text that begins with eval": ("eval '", "{ eval "),
+    "pieces of words in a loop": ("for a in 1 2 3 4 5 6 7 8 9; do ", "$a"),
+    "code in loops": ("for a in 1 2 3; do ", "for x in 1 2 3;python3 -c '"),
+    "texts in code": ("python3 -c '", "sh -c 'a=$a$a;"),
+    "an alias of git": ("git -c alias.a='!", "{ ssh h ssh h "),
+}
+"""What begins once, and what follows it again and again."""
 
 
 def calls(text: str) -> int:
@@ -57,3 +70,9 @@ def calls(text: str) -> int:
 def test_hard_texts(name: str) -> None:
     part = HARD[name]
     assert calls((part * (LONG // len(part) + 1))[:LONG]) <= MOST_CALLS
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_hard_texts_behind_a_head(name: str) -> None:
+    head, part = HEADS[name]
+    assert calls((head + part * (LONG // len(part) + 1))[:LONG]) <= MOST_CALLS

@@ -21,6 +21,12 @@ MOST_NESTED = 12
 LONGEST_BRACES = 300
 """Characters of a word whose braces are expanded; a longer one stays as it is."""
 
+LONGEST_VALUE = 8_192
+"""Characters that a variable keeps."""
+
+PART = 20
+"""What one more piece of a word (a variable, a quoted part) weighs, in characters."""
+
 LONGEST = 32_768
 """Characters of one expanded value that are kept."""
 
@@ -36,7 +42,7 @@ def fields(words: list[Word], variables: Variables, substitute: Substitute) -> l
     """The words after expansion and splitting."""
     found: list[str] = []
     for word in words:
-        if len(word) == 1 and word[0].kind == "text" and (word[0].quoted or "{" not in word[0].text):
+        if len(word) == 1 and word[0].kind == "text" and (word[0].quoted or "}" not in word[0].text):
             found.append(word[0].text)
             continue
         for one in _alternatives(word):

@@ -17,7 +17,7 @@ _NARROWING = names(
 
 def is_narrow(arguments: list[str]) -> bool:
     """Does a `find` ask for more than everything that is there?"""
-    return any(word in _NARROWING for word in arguments)
+    return not _NARROWING.isdisjoint(arguments)
 
 
 def found_by(run: Run) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from . import places
 from .run import Found
@@ -33,9 +34,23 @@ _REMOTE_EVAL = re.compile(
 )
 
 
-def judge(language: str, code: str) -> Iterator[Found]:
+REMEMBERED, SHORT = 16, 4_096
+"""Codes that are remembered, since loops run the same ones again; and the longest of them."""
+
+
+def judge(language: str, code: str) -> tuple[Found, ...]:
     """What `code` does. A find of the kind "shell" carries in its target a text that the code gives to a shell."""
-    code = code[:65_536]
+    return _judged_short(language, code) if len(code) <= SHORT else _judged(language, code)
+
+
+def _judged(language: str, code: str) -> tuple[Found, ...]:
+    return tuple(_found(language, code[:65_536]))
+
+
+_judged_short = lru_cache(maxsize=REMEMBERED)(_judged)
+
+
+def _found(language: str, code: str) -> Iterator[Found]:
     if language in ("perl", "ruby"):
         code = _BRACED_TEXT.sub(r"'\1'", code)
     yield from _shell_outs(language, code)

@@ -13,6 +13,9 @@ from .names import names
 LONGEST = 8_192
 """Characters of a text that is read here."""
 
+DEEPEST = 3
+"""Texts in texts that are tried here before they are parsed."""
+
 MOST = 200
 """Words of one command that is read here."""
 

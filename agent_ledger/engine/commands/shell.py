@@ -13,16 +13,13 @@ from .names import names
 from .places import normal
 from .run import NOTHING, SILENT, Found, Run, Stream, command_name, quote, shown, together
 from .syntax import parse, parse_text
-from .tree import DEEPEST, Command, Compound, Pipeline, Redirection, Simple, UnreadableError
+from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
 MOST_STEPS = 800
 """Commands, substitutions and words out of braces that are looked at in one call; what follows is unreadable."""
 
 MOST_TEXT = 150_000
 """Characters of expanded words in one call; a variable that doubles itself would soon have more."""
-
-LONGEST_VALUE = 8_192
-"""Characters that a variable keeps."""
 
 MOST_SHOWN = 40
 """Plain commands whose normal form is kept for a policy's texts and patterns."""
@@ -78,9 +75,9 @@ class Shell:
         """Follow a text that a shell would run."""
         self._depth += 1
         if self._depth > 1:  # A text in a text in a text is read again and again.
-            self.weigh((1 if self._depth == 2 else 10) * len(text))
+            self.weigh((1 if self._depth == 2 else 15) * len(text))
         try:
-            pipes = quick.read(text) if self._depth < DEEPEST else None
+            pipes = quick.read(text) if self._depth <= quick.DEEPEST else None
             return self.walk(parse(text, self._depth), stdin) if pipes is None else self.follow(pipes, stdin)
         finally:
             self._depth -= 1
@@ -157,7 +154,8 @@ class Shell:
                 name = name[:-1]
                 value = (self.variables.get(name, "") + value)[: expand.LONGEST]
             self.weigh(len(value))
-            self.variables[name] = value[:LONGEST_VALUE]
+            self.variables[name] = value[: expand.LONGEST_VALUE]
+        self.weigh(expand.PART * (sum(map(len, node.words)) - len(node.words)))
         words = expand.fields(node.words, self.variables, self.substitute)
         self.weigh(sum(map(len, words)), max(0, len(words) - len(node.words)))
         stdin, outputs_to = self.redirect(node.redirections, stdin)
@@ -252,8 +250,10 @@ class Shell:
     def judged(self, run: Run, words: list[str]) -> None:
         if len(self.commands) < MOST_SHOWN:
             self.commands.append(words)
+        text = ""
         for one in self._judge(run):
-            self.note(*one, shown(words))
+            text = text or shown(words)
+            self.note(*one, text)
 
     def plain(
         self, name: str, arguments: list[str], stdin: Stream, redirected: list[tuple[str, str]], words: list[str],
@@ -307,8 +307,7 @@ class Shell:
     def positional(self, arguments: list[str], zero: str | None = None) -> None:
         self.variables["@"] = self.variables["*"] = " ".join(arguments)
         self.variables["#"] = str(len(arguments))
-        for number, value in enumerate(arguments[:9], 1):
-            self.variables[str(number)] = value
+        self.variables.update((str(number), value) for number, value in enumerate(arguments[:9], 1))
         if zero is not None:
             self.variables["0"] = zero
 

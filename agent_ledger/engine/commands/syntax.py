@@ -13,7 +13,7 @@ from .words import NAME, WordReader
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
 _MAYBE_BLANK = frozenset(" \t\r\\")
-_WORDS = re.compile(r"(?:[ \t]++[\w@%+:,./=~^*?\[\]!-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
+_WORDS = re.compile(r"(?:[ \t]++[\w@%+:,./=~^*?\[\]{}!-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
 """Words of which nothing has to be taken apart."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]\s]*\])?(\+?=)")
