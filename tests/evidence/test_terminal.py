@@ -264,6 +264,8 @@ def test_the_log_and_the_clock_of_whole_seconds() -> None:
     exact = Log((log.entries[0], Entry("b" * 40, 100.95, "commit: two: more", exact=True)), whole=True)
     assert judge_commit(100.9, exact, "two: more")[0] == "landed"
     assert judge_commit(101.2, exact, "two: more")[0] == "absent"
+    twice = Log((log.entries[0], log.entries[1], Entry("c" * 40, 100.95, "commit: two: more", exact=True)), whole=True)
+    assert judge_commit(100.9, twice, "two: more")[0] == "landed", "one of that name may be older, the last one is not"
     assert judge_commit(101.0, log, "two: more")[0] == "absent"
     assert judge_commit(100.0, log, "one")[0] == "absent"
     assert judge_commit(98.0, log, "three")[0] == "unknown", "the log begins after the call"

@@ -53,6 +53,12 @@ class Entry:
         return None if math.floor(moment) <= self.at < moment else self.at >= moment
 
 
+def since(entries: Sequence[Entry], moment: float) -> list[Entry]:
+    """Those that may have been done at or after `moment`; first those that surely were."""
+    found = [one for one in entries if one.since(moment) is not False]
+    return sorted(found, key=lambda one: one.since(moment) is None)
+
+
 @dataclass(frozen=True, slots=True)
 class Log:
     """A reference and its log. `whole`: does the log end with what the reference names now, so that nothing lacks?"""
@@ -243,7 +249,7 @@ def _gone_to(call: Recorded, facts: Facts, repository: Repository, name: str, ri
     assert call.at is not None
     log = read_log(facts, repository, "HEAD")
     need_place(call)
-    hits = [one for one in log.entries if one.since(call.at) is not False and _goes_to(one.action, name)]
+    hits = since([one for one in log.entries if _goes_to(one.action, name)], call.at)
     if hits and hits[0].since(call.at) and not _beside(hits[0].at, rivals) and hits[0].at <= call.at + AT_ONCE_S:
         when = span(hits[0].at - call.at)
         return LANDED, f"The log of HEAD says that it went to {quoted(name, 60)} {when} after the call."
@@ -305,7 +311,7 @@ def _push(
         raise CannotTellError("Which branch was to be pushed to where is not named by the command alone.")
     remote, branch = plain
     log = read_log(facts, repository, f"refs/remotes/{remote}/{branch}")
-    hits = [one for one in log.entries if one.since(call.at) is not False and one.action == "update by push"]
+    hits = since([one for one in log.entries if one.action == "update by push"], call.at)
     if hits:
         beside = _beside(hits[0].at, rivals)
         if hits[0].since(call.at) and not beside and hits[0].at <= call.at + PUSH_S:
@@ -360,8 +366,8 @@ def _local_remote(facts: Facts, repository: Repository, folder: Path, remote: st
 
 def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Recorded] = ()) -> Finding:
     """Pure: a commit was to be made. The log of HEAD keeps every one, with its second."""
-    since = [one for one in log.entries if one.since(at) is not False and one.action.startswith("commit")]
-    hits = [one for one in since if message is not None and one.action.partition(": ")[2] == message]
+    made = since([one for one in log.entries if one.action.startswith("commit")], at)
+    hits = [one for one in made if message is not None and one.action.partition(": ")[2] == message]
     if hits:
         if not hits[0].since(at):
             return UNKNOWN, f"A commit {quoted(message)} was made in the very second of the call."
@@ -371,7 +377,7 @@ def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Reco
         return LANDED, f"The log of HEAD holds the commit {quoted(message)}, made {when} after the call."
     if not log.reaches(at):
         return UNKNOWN, "The log of HEAD is not whole, so a commit may lack in it."
-    if since and message is None:
+    if made and message is None:
         return UNKNOWN, "Commits were made since, and which message this one was to have is not in the command."
     return ABSENT, "The log of HEAD, which is whole, holds no such commit since the call."
 
