@@ -170,3 +170,34 @@ def value_hashes(key: bytes, args: Mapping[str, Any], shown_as: Callable[[str], 
         if found is not None:
             hashes[shown] = found
     return json.dumps(hashes, separators=(",", ":"))
+
+
+MOST_HASHED = 50_000_000
+"""Bytes that `part_with_hash` hashes before it gives up."""
+
+
+def part_with_hash(key: bytes, wanted: str, text: str) -> str | None:
+    """The part of `text` whose `value_hash` is `wanted`, if it begins and ends with a line; None where there is none.
+
+    A part may end before the line break of its last line.
+    """
+    lines = text.splitlines(keepends=True)
+    encoded = [(line.encode("utf-8", "surrogatepass"), line.endswith("\n")) for line in lines]
+    left = MOST_HASHED
+    for first in range(len(encoded)):
+        state = blake2b(key=key, digest_size=HASH_BYTES)
+        for last in range(first, len(encoded)):
+            line, broken = encoded[last]
+            left -= len(line)
+            if left < 0:
+                return None
+            if broken:
+                state.update(line[:-1])
+                if state.hexdigest() == wanted:
+                    return "".join(lines[first : last + 1])[:-1]
+                state.update(line[-1:])
+            else:
+                state.update(line)
+            if state.hexdigest() == wanted:
+                return "".join(lines[first : last + 1])
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from agent_ledger.engine.evidence.facts import Place
 from agent_ledger.engine.evidence.files import Facet, judge_missing, judge_patch, judge_write
 from agent_ledger.engine.evidence.located import Spot
-from agent_ledger.engine.fingerprint import load_key, value_hashes
+from agent_ledger.engine.fingerprint import load_key, part_with_hash, value_hash, value_hashes
 
 from .makers import World
 
@@ -40,9 +41,10 @@ def test_an_older_file_that_holds_something_else_is_absent(world: World) -> None
     assert world.says(world.call("write_file", NOTE, at=world.after)).startswith("absent: ")
 
 
-def test_an_older_file_that_holds_it_already_tells_nothing(world: World) -> None:
+def test_an_older_file_that_holds_it_already_was_not_written_again(world: World) -> None:
     (world.work / "note.md").write_text(NOTE["content"])
-    assert world.says(world.call("write_file", NOTE, at=world.after)).startswith("unknown: ")
+    assert world.says(world.call("write_file", NOTE, at=world.after)).startswith("absent: ")
+    assert "as was wanted" in world.says(1)
 
 
 def test_a_file_written_since_with_something_else_tells_nothing(world: World) -> None:
@@ -216,6 +218,29 @@ def test_insertions_deletions_and_ambiguous_texts(world: World, old: str, new: s
     assert world.verdict(ghost).verdict == word
 
 
+def test_a_change_that_is_not_stored_whole_is_found_by_its_keyed_hash(world: World) -> None:
+    key = load_key(world.paths.key)
+    new = "".join(f"line {number}\n" for number in range(300))
+    args = {"path": "app.py", "old_string": "slow\n", "new_string": new}
+    stored = json.dumps(args)[:400]
+    ghost = world.call("patch", args_json=stored, args_cut=1, value_hashes=value_hashes(key, args, str))
+    (world.work / "app.py").write_text(f"before\n{new}after\n")
+    assert world.says(ghost).startswith("landed: ")
+    (world.work / "app.py").write_text(f"before\n{new}slow\n")
+    assert world.says(ghost).startswith("unknown: "), "the old text stands there, too"
+    (world.work / "app.py").write_text("before\nnothing of it\n")
+    assert world.says(ghost).startswith("unknown: ")
+
+
+def test_the_part_of_a_text_with_a_hash() -> None:
+    key = b"k" * 32
+    text = "one\ntwo\n\nthree\nfour"
+    for part in ("one\n", "one", "two\n\nthree", "two\n\nthree\n", "four", text, "three\nfour"):
+        assert part_with_hash(key, str(value_hash(key, part)), text) == part
+    for other in ("two\nthree", "ne\n", "five", "our"):
+        assert part_with_hash(key, str(value_hash(key, other)), text) is None
+
+
 V4A = """*** Begin Patch
 *** Update File: app.py
 @@ def run @@
@@ -260,7 +285,7 @@ def facet(modified: float, changed: float, *, at: float = 1000.0, **more: object
 @pytest.mark.parametrize(
     ("modified", "changed", "holds", "word"),
     [
-        (1000.0, 1000.0, True, "landed"), (999.96, 999.96, True, "landed"), (999.94, 999.94, True, "unknown"),
+        (1000.0, 1000.0, True, "landed"), (999.96, 999.96, True, "landed"), (999.94, 999.94, True, "absent"),
         (999.94, 999.94, False, "absent"), (900.0, 1001.0, True, "unknown"), (900.0, 1001.0, False, "unknown"),
         (1005.0, 1005.0, True, "landed"), (1005.1, 1005.1, True, "unknown"), (1001.0, 1001.0, None, "unknown"),
         (900.0, 900.0, None, "absent"),

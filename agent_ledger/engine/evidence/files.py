@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..fingerprint import part_with_hash
 from .facts import CannotTellError, Facts
 from .located import Spot, look, need_place, place_of
 from .recorded import Recorded
@@ -17,6 +18,9 @@ AT_ONCE_S = 2.0
 """The same where nothing but a time tells: whoever else did it would have had to do it in these two seconds."""
 
 BOM = "\ufeff"
+
+_NOWHERE = "\0nowhere"
+"""Stands for a text that is not known, and not in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,23 @@ def _replace(call: Recorded, facts: Facts) -> Finding:
     facet, around = gather(call, facts, _named(call, facts))
     if facet.spot.place.kind != "file" or facet.spot.untouched_since(facet.at):
         return judge_patch(facet)
-    old, new = facts.argument(call, "old_string"), facts.argument(call, "new_string")
-    if not isinstance(old, str) or not isinstance(new, str):
-        raise CannotTellError("The texts of the change are not stored whole.")
-    return judge_patch(read_as(facet, around, text_of(facts, facet.spot), [(old, new)]))
+    text = text_of(facts, facet.spot)
+    old, new = (_argument_in(call, facts, name, text) for name in ("old_string", "new_string"))
+    if old is None and new is None:
+        raise CannotTellError("The texts of the change are not stored whole, and are not found in the file.")
+    return judge_patch(read_as(facet, around, text, [(old or _NOWHERE, _NOWHERE if new is None else new)]))
+
+
+def _argument_in(call: Recorded, facts: Facts, name: str, text: str) -> str | None:
+    """A text that was to be found or put into a file; of one that is not stored whole, the part of the file that has
+    its keyed hash. None where there is none."""
+    value = facts.argument(call, name)
+    if isinstance(value, str) and not (call.args_cut and name not in call.args):
+        return value
+    wanted = call.value_hashes.get(name)
+    if wanted is None or facts.key is None:
+        return None
+    return part_with_hash(facts.key, wanted, text.removeprefix(BOM).replace("\r\n", "\n"))
 
 
 def text_of(facts: Facts, spot: Spot) -> str:
@@ -122,11 +139,11 @@ def read_as(facet: Facet, around: Others, text: str, pairs: list[tuple[str, str]
     """Does the text read as after every change, or as before every one, and may other calls have made it so?"""
     bare = text.removeprefix(BOM).replace("\r\n", "\n")
     plain = [(old.replace("\r\n", "\n"), new.replace("\r\n", "\n")) for old, new in pairs]
-    told = [one.args_text for one in (*around.earlier, *around.later)]
+    told = [*around.earlier, *around.later]
     after = bool(plain) and all(_is_after(bare, old, new) for old, new in plain)
     before = bool(plain) and all(_is_before(bare, old, new) for old, new in plain)
-    made_so = after and (bool(around.unclear) or any(_says(text, [new for _, new in plain]) for text in told))
-    put_back = before and (bool(around.unclear) or any(_says(text, [old for old, _ in plain]) for text in told))
+    made_so = after and (bool(around.unclear) or any(_says(one, [new for _, new in plain]) for one in told))
+    put_back = before and (bool(around.unclear) or any(_says(one, [old for old, _ in plain]) for one in told))
     return replace(
         facet,
         holds=after if after != before else None,
@@ -148,8 +165,11 @@ def _is_before(text: str, old: str, new: str) -> bool:
     return old in text and not (old in new and new in text)
 
 
-def _says(stored: str, wanted: list[str]) -> bool:
-    """May stored arguments hold one of these texts? Said of a longest line, which JSON only escapes."""
+def _says(call: Recorded, wanted: list[str]) -> bool:
+    """May the arguments of a call hold one of these texts? Said of a longest line, which JSON only escapes."""
+    if call.args_cut or call.args_redacted:
+        return True
+    stored = call.args_text
     for text in wanted:
         line = max(text.split("\n"), key=len).strip()
         if line.replace("\\", "\\\\").replace('"', '\\"') in stored:
@@ -170,7 +190,10 @@ def judge_write(facet: Facet) -> Finding:
         return judge_no_file(facet)
     if spot.untouched_since(at):
         if facet.holds:
-            return UNKNOWN, f"{shown} held exactly this before the call; whether it was written again leaves no trace."
+            return (
+                ABSENT,
+                f"{shown} was not written since before the call; it held exactly this already, as was wanted.",
+            )
         return (
             ABSENT,
             f"{shown} was last written {span(at - place.modified)} before the call, and holds something else.",
