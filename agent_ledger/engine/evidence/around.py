@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..queries import COLUMNS_QUERY
@@ -16,6 +17,8 @@ from . import recorded
 from .facts import COARSE_S, CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import quoted
+
+_T = TypeVar("_T")
 
 SOON_S = 2.0
 """An effect that shows up within so long of its call, and that no other call explains, is taken for that call's: no
@@ -112,8 +115,18 @@ def chosen(call: Recorded, facts: Facts, name: str, choices: Iterable[str]) -> s
 
 def reads_as(kept: str, text: str) -> bool:
     """Is `kept` how the ledger may hold `text`, with secrets taken out of it? Blanks at the ends count for nothing."""
-    parts = [re.escape(part) for part in kept.strip().split(MARK)]
-    return re.fullmatch("(?s:.+?)".join(parts), text.strip()) is not None
+    parts, text = kept.strip().split(MARK), text.strip()
+    if len(parts) == 1:
+        return parts[0] == text
+    at, end = len(parts[0]), len(text) - len(parts[-1])
+    if not (text.startswith(parts[0]) and text.endswith(parts[-1])):
+        return False
+    for part in parts[1:-1]:
+        found = text.find(part, at + 1, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at < end  # A secret has at least one character.
 
 
 def harmless(other: Recorded, looks: re.Pattern[str] | None = None) -> bool:
@@ -167,15 +180,21 @@ def _ask(facts: Facts, tools: tuple[str, ...], word: str, after: int) -> list[Re
     return [recorded.from_row(row) for row in rows]
 
 
-_OF: WeakKeyDictionary[Facts, Around] = WeakKeyDictionary()
+_ONCE: WeakKeyDictionary[Facts, dict[object, Any]] = WeakKeyDictionary()
+
+
+def once(facts: Facts, key: object, read: Callable[[], _T]) -> _T:
+    """What `read` gives, asked once for all calls that are looked at through this window on a home."""
+    known = _ONCE.setdefault(facts, {})
+    if key not in known:
+        known[key] = read()
+    found: _T = known[key]
+    return found
 
 
 def others(facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "") -> list[Recorded]:
     """`Around.others` for this window on a home."""
-    around = _OF.get(facts)
-    if around is None:
-        around = _OF[facts] = Around()
-    return around.others(facts, call, tools, word)
+    return once(facts, Around, Around).others(facts, call, tools, word)
 
 
 def folder_time(facts: Facts, folder: Path) -> float:

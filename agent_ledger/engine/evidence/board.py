@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from .around import once
 from .facts import CannotTellError, Facts
 from .verdict import quoted
 
 GRAIN_S = 1.0
 
-MOST = 20_000
+MOST = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,17 @@ class Board:
     events: tuple[Event, ...]
     whole: bool
     """Is every event since then still there?"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """All events of a board, in their order."""
+
+    events: tuple[Event, ...]
+    latest: tuple[float, ...]
+    """For each event the latest time up to it: never falls, whatever a clock did."""
+    whole_after: int
+    """Of the events from the one behind this index on none is missing; -1: of none at all."""
 
 
 def boards(facts: Facts, slug: str, since: float) -> tuple[Board, ...]:
@@ -72,22 +86,21 @@ def _paths(facts: Facts, slug: str) -> list[Path]:
 
 
 def _board(facts: Facts, path: Path, since: float) -> Board:
-    first = int(since)  # The second in which the call came counts as well.
-    rows = facts.rows(
-        path, "SELECT id, task_id, kind, created_at, payload FROM task_events WHERE created_at >= ? ORDER BY id",
-        (first,), limit=MOST,
-    )  # fmt: skip
-    events = tuple(Event(str(r[1]), str(r[2]), float(r[3]), _payload(r[4])) for r in rows if _number(r[3]))
-    return Board(path, events, _whole(facts, path, [r[0] for r in rows], first))
+    told = once(facts, ("board", path), lambda: _all(facts, path))
+    start = bisect_left(told.latest, float(int(since)))  # The second in which the call came counts as well.
+    return Board(path, told.events[start:], start > told.whole_after)
 
 
-def _whole(facts: Facts, path: Path, ids: list[Any], first: int) -> bool:
-    """Are the numbers from the last event before `first` to the last ever given all there?"""
-    last = facts.rows(path, "SELECT max(id) FROM task_events WHERE created_at < ?", (first,))[0][0] or 0
+def _all(facts: Facts, path: Path) -> _Told:
+    sql = "SELECT id, task_id, kind, created_at, payload FROM task_events ORDER BY id"
+    rows = [row for row in facts.rows(path, sql, limit=MOST) if _number(row[3])]
+    events = tuple(Event(str(r[1]), str(r[2]), float(r[3]), _payload(r[4])) for r in rows)
     given = facts.rows(path, "SELECT seq FROM sqlite_sequence WHERE name = 'task_events'")
-    if not given:
-        return not ids and not last
-    return ids == list(range(last + 1, given[0][0] + 1))
+    ids = [0, *(row[0] for row in rows)]
+    gaps = [index for index in range(len(rows)) if ids[index + 1] != ids[index] + 1]
+    if ids[-1] != (given[0][0] if given else 0):
+        gaps.append(len(rows))
+    return _Told(events, tuple(accumulate((event.at for event in events), max)), max(gaps, default=-1))
 
 
 def _number(value: object) -> bool:

@@ -21,6 +21,7 @@ from .around import (
     last_write,
     may_be_of,
     may_explain,
+    once,
     others,
     untouched,
 )
@@ -43,7 +44,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     if not action:
         return unknown(facts.now, "Which action was asked of the scheduler is not stored, or not known here.")
     issued(call)
-    store = read(facts)
+    store = once(facts, read, lambda: read(facts))
     around = others(facts, call, TOOLS)
     by_hand = [other for other in others(facts, call, HANDS, "cron") if not harmless(other, _LOOKS)]
     if action == "create":

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..secret_values import MARK
+from .around import reads_as
 from .facts import CannotTellError, Facts, Place
 from .recorded import Recorded, members
 from .verdict import quoted
@@ -54,6 +56,13 @@ class Wanted:
         told = {_spliced(text, old, new) for old, new in self.spans}
         return told.pop() if len(told) == 1 else None
 
+    def reads(self, text: str) -> bool | None:
+        """The same where secrets were taken out of what was asked for: True where all that is left of it fits."""
+        if self.text is not None:
+            return reads_as(self.text, _ends(text)) or None
+        told = [_holds(text, new) and (old in new or not _holds(text, old)) for old, new in self.spans]
+        return True if told and all(told) else None
+
 
 def _spliced(text: str, old: str, new: str) -> bool | None:
     """The host also takes a span whose blanks differ: the new text may then stand there otherwise than asked for."""
@@ -62,6 +71,11 @@ def _spliced(text: str, old: str, new: str) -> bool | None:
     if not new or new not in text:
         return False
     return True if old in new and text.count(old) == text.count(new) * new.count(old) else None
+
+
+def _holds(text: str, kept: str) -> bool:
+    """Does the text hold this, secrets taken out of it?"""
+    return reads_as(f"{MARK}{kept.strip()}{MARK}", f"\0{text}\0")
 
 
 def _ends(text: str) -> str:

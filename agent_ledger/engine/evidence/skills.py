@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from .around import (
     HANDS,
@@ -21,6 +22,7 @@ from .around import (
     last_write,
     may_be_of,
     may_explain,
+    once,
     others,
 )
 from .facts import CannotTellError, Facts
@@ -138,13 +140,15 @@ def _seen(call: Recorded, facts: Facts, part: Wanted, asked: Asked) -> Seen:
         done = None
         if part.file and not part.gone:
             text = facts.text(place.path)
-            done = part.done(text) if asked.texts else _by_hash(call, facts, asked, text)
+            done = part.done(text) if asked.texts else _by_hash(call, facts, asked, folder, text)
+            if done is None and asked.complete:
+                done = part.reads(text)
         return Seen(shown, part.gone, True, write, done, _after(call, around))
     write = last_write(call, folder_time(facts, place.path.parent), around)
     return Seen(shown, part.gone, False, write, False, _after(call, around), _existed(call, around, part))
 
 
-def _by_hash(call: Recorded, facts: Facts, asked: Asked, text: str) -> bool | None:
+def _by_hash(call: Recorded, facts: Facts, asked: Asked, folder: Path, text: str) -> bool | None:
     """Was this text the one that the call's only step was to write? None where its keyed hash does not say so."""
     step = asked.steps[0]
     name = "file_content" if step.action == "write_file" else "content"
@@ -154,8 +158,10 @@ def _by_hash(call: Recorded, facts: Facts, asked: Asked, text: str) -> bool | No
         return facts.is_value(call, name, text) or None
     if "operations" not in call.value_hashes:
         return None
-    # The step may hold more than the cut text shows, so that only a match tells.
-    return facts.is_value(call, "operations", [{**asked.first, name: text}]) or None
+    # The step may hold more than the cut text shows, so that only a match tells. The category shows in the place.
+    category = folder.parent.relative_to(facts.home / "skills").as_posix()
+    steps = ({**asked.first, name: text}, {**asked.first, "category": category, name: text})
+    return any(facts.is_value(call, "operations", [step]) for step in steps) or None
 
 
 def _others(call: Recorded, facts: Facts, name: str) -> list[Recorded]:
@@ -205,7 +211,11 @@ def _existed(call: Recorded, around: Sequence[Recorded], part: Wanted) -> bool:
 
 def _logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
     """Does the host's log hold every step? A batch that failed is undone, and its last steps are not in there."""
-    log = [entry for entry in log_of(facts) if may_be_of(call, entry.at) and entry.session_id in ("", call.session_id)]
+    log = [
+        entry
+        for entry in once(facts, log_of, lambda: log_of(facts))
+        if may_be_of(call, entry.at) and entry.session_id in ("", call.session_id)
+    ]
     around = _others(call, facts, steps[0].name)
     for step in steps:
         fitting = [entry for entry in log if entry.action == step.action and entry.name == step.name]
@@ -223,7 +233,7 @@ def _has_step(other: Recorded, step: Step) -> bool:
 
 def _not_logged(call: Recorded, facts: Facts, steps: Sequence[Step]) -> bool:
     """Was the log kept around the call, without a word of these skills since but by other recorded calls?"""
-    log, at = log_of(facts), issued(call)
+    log, at = once(facts, log_of, lambda: log_of(facts)), issued(call)
     if not log or log[0].at >= at or log[-1].at <= at + SOON_S:
         return False
     names = {step.name.rsplit("/", 1)[-1] for step in steps}
