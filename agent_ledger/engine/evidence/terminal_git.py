@@ -310,17 +310,15 @@ def _push(
     if len(plain) != 2 or not all(_NAME.fullmatch(word) and ".." not in word for word in plain):
         raise CannotTellError("Which branch was to be pushed to where is not named by the command alone.")
     remote, branch = plain
+    shown = quoted(f"{remote}/{branch}", 80)
     log = read_log(facts, repository, f"refs/remotes/{remote}/{branch}")
     hits = since([one for one in log.entries if one.action == "update by push"], call.at)
     if hits:
         beside = _beside(hits[0].at, rivals)
         if hits[0].since(call.at) and not beside and hits[0].at <= call.at + PUSH_S:
             when = span(hits[0].at - call.at)
-            return (
-                LANDED,
-                f"The log of {quoted(f'{remote}/{branch}', 80)} says that it was pushed {when} after the call.",
-            )
-        return UNKNOWN, f"{quoted(f'{remote}/{branch}', 80)} was pushed since, perhaps by another call."
+            return LANDED, f"The log of {shown} says that it was pushed {when} after the call."
+        return UNKNOWN, f"{shown} was pushed since, perhaps by another call."
     there = _local_remote(facts, repository, folder, remote)
     if there is None:
         return (
