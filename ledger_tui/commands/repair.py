@@ -29,6 +29,9 @@ from ledger_tui.sources.guard import SourceError
 
 def repair(
     context: typer.Context,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="More sessions for --only, or pairs for --choose.")
+    ] = None,
     apply_: Annotated[bool, typer.Option("--apply", help="Really do it; without it nothing is changed.")] = False,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="ID", help="This lost session; may repeat.")
@@ -53,7 +56,8 @@ def repair(
 ) -> int:
     """Bring lost conversations back to their chats. Without --apply it only shows what it would do."""
     place: Place = context.obj
-    choices = _choices(choose or [])
+    only, pairs = _several(only or [], choose or [], more or [])
+    choices = _choices(pairs)
     if math.isnan(max_gap_seconds):
         raise usage("--max-gap-seconds needs a number of seconds.")
     if not place.state_exists():
@@ -91,6 +95,14 @@ def repair(
     return 0 if done.proven else FOUND
 
 
+def _several(only: list[str], choose: list[str], more: list[str]) -> tuple[list[str], list[str]]:
+    """`--only A B` and `--choose A=B C=D` with what follows the first. Raises CommandError for what follows neither."""
+    if more and not only and not choose:
+        raise usage(f"{more[0]} stands alone; write --only before the sessions that are meant.")
+    pairs = [one for one in more if choose and "=" in one]
+    return [*only, *(one for one in more if one not in pairs)], [*choose, *pairs]
+
+
 def _choices(texts: Sequence[str]) -> dict[str, str]:
     """Raises CommandError for what is no pair, or for an orphan that is named twice."""
     found: dict[str, str] = {}
@@ -104,21 +116,21 @@ def _choices(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _plan(
-    place: Place, only: list[str] | None, choices: dict[str, str], end: list[str], max_gap_s: float
+    place: Place, only: list[str], choices: dict[str, str], end: list[str], max_gap_s: float
 ) -> tuple[Findings, Plan]:
     """Raises SourceError, and CommandError for an id that no session has."""
     try:
         store = stored(place)
     except SourceError as error:
         raise _cut_short(place) or error from error
-    for option, ids in (("--only", only or []), ("--choose", [*choices, *choices.values()]), ("--end", end)):
+    for option, ids in (("--only", only), ("--choose", [*choices, *choices.values()]), ("--end", end)):
         for one in ids:
             if one not in store.sessions:
                 raise usage(f"{option}: there is no session {one}; ledger-tui sessions lists them.")
     findings = look(store, max_gap_s=max_gap_s)
     now = place.clock()
-    only = only or ([] if end and not choices else None)  # To end a session does not ask for anything else.
-    plan = propose(place.state, findings, only=only, choices=choices, end=end, now=now, max_gap_s=max_gap_s)
+    wanted = only or ([] if end and not choices else None)  # To end a session does not ask for anything else.
+    plan = propose(place.state, findings, only=wanted, choices=choices, end=end, now=now, max_gap_s=max_gap_s)
     return findings, plan
 
 

@@ -157,6 +157,22 @@ def test_only(home: Path, program: Any, sentence: Any) -> None:
     assert "no session nonesuch" in sentence(program("repair-routing", "--only", "nonesuch"), 2)
 
 
+def test_several_after_one_option(home: Path, program: Any, sentence: Any) -> None:
+    state = lay_out("007", home)
+    first, second, third, *_ = case("007").expected["apply"]["repaired"]
+    done = program("repair-routing", "--apply", "--only", first, second, "--yes", "--json").json
+    assert {one["orphan_id"] for one in done["applied"]} == {first, second}
+    donor = next(one["donor_id"] for one in case("007").expected["find"] if one["orphan_id"] == third)
+    fourth = case("007").expected["apply"]["repaired"][3]
+    other = next(one["donor_id"] for one in case("007").expected["find"] if one["orphan_id"] == fourth)
+    pairs = (f"{third}={donor}", f"{fourth}={other}")
+    chosen = program("repair-routing", "--apply", "--only", third, "--choose", *pairs, "--yes", "--json").json
+    assert {one["orphan_id"] for one in chosen["applied"] if one["chosen"]} == {third, fourth}
+    assert len(chosen["applied"]) == 2
+    assert "write --only before" in sentence(program("repair-routing", first), 2)
+    assert cells(state)[fourth]["session_key"] == cells(state)[other]["session_key"]
+
+
 def test_ambiguous_evidence_is_nobodys_until_a_person_chooses(tmp_path: Path, program: Any, sentence: Any) -> None:
     """In a profile's store, so that journal and copy lie in the profile's own folder."""
     root, state = case("002").lay_out(tmp_path)
