@@ -116,7 +116,9 @@ def _replace(call: Recorded, facts: Facts) -> Finding:
     old, new = (_argument_in(call, facts, name, text) for name in ("old_string", "new_string"))
     if old is None and new is None:
         raise CannotTellError("The texts of the change are not stored whole, and are not found in the file.")
-    return judge_patch(read_as(facet, around, text, [(old or _NOWHERE, _NOWHERE if new is None else new)]))
+    read = read_as(facet, around, text, [(old or _NOWHERE, _NOWHERE if new is None else new)])
+    # Without the old text nothing says that the new one was not there before: then any other call may explain it.
+    return judge_patch(read if old is not None else replace(read, rivals=facet.rivals))
 
 
 def _argument_in(call: Recorded, facts: Facts, name: str, text: str) -> str | None:
