@@ -27,7 +27,7 @@ from .refused import RefusedError
 from .resolver import Peer, Resolver
 from .routes import legacy_routes
 from .settle import AFTER, BEFORE, hold, settle
-from .writing import AGAIN, CHANGED, Fault, data_version, file_number, nothing, write_rows
+from .writing import AGAIN, CHANGED, Fault, data_version, file_number, need_rights, nothing, write_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,7 @@ def apply(
         desk.at("checks")
         settle(path, home, clock=clock, stopped_by=stopped_by, processes=processes)
         checks = desk.safe()
+        need_rights(path)
         fault("checked")
         with closing(connect(path, timeout_s=5.0)) as reader:
             try:

@@ -16,7 +16,7 @@ from .holders import OK, SafetyCheck
 from .journal import APPLIED, UNDOING, UNDONE, Journal
 from .refused import NothingToUndoError, RefusedError
 from .settle import BEFORE, Repair, hold_in, repairs, settle
-from .writing import Fault, nothing, write_rows
+from .writing import Fault, need_rights, nothing, write_rows
 
 __all__ = ["Repair", "Undone", "finish", "repairs", "undo"]
 
@@ -65,6 +65,7 @@ def _undo(desk: Desk, repair_id: str | None) -> Undone:
     settled = settle(path, home, clock=desk.clock, stopped_by=desk.stopped_by, processes=desk.processes)
     journal = _wanted(path, home, repair_id, settled)
     checks = desk.safe()
+    need_rights(path)
     fault("checked")
     _note(home, journal, UNDOING)
     fault("prepared")

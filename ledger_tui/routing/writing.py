@@ -60,6 +60,14 @@ def write_rows(
         fault("committed")
 
 
+def need_rights(path: Path) -> None:
+    """May this user write the store, and a journal beside it? Raises RefusedError."""
+    real = path.resolve()
+    for place in (real, real.parent):
+        if not os.access(place, os.W_OK):
+            raise RefusedError(f"This user may not write {place}", "repair the store as its owner")
+
+
 def roll_back(path: Path) -> None:
     """Lets SQLite take back what a killed writer left half-way. Raises RefusedError."""
     with _transaction(path) as connection:

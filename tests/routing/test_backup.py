@@ -177,6 +177,15 @@ def test_a_folder_that_says_no(place: Place, monkeypatch: pytest.MonkeyPatch) ->
     assert "Permission denied" in str(refused(place))
 
 
+@pytest.mark.parametrize("what", ["state.db", "home"])
+def test_a_store_that_this_user_may_not_write(place: Place, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Said before the copy is made: of a large store that takes minutes."""
+    asked = os.access
+    monkeypatch.setattr(os, "access", lambda path, wanted: Path(path).name != what and asked(path, wanted))
+    monkeypatch.setattr(applying, "make_backup", lambda *_, **__: pytest.fail("no copy was to be made"))
+    assert str(refused(place)).startswith("This user may not write ")
+
+
 def test_a_journal_that_cannot_be_written(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(source: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
