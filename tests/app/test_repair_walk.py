@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ledger_tui.routing.apply import apply
 from ledger_tui.routing.open_files import Holders
 from ledger_tui.routing.plan import propose
 from ledger_tui.routing.read import read_store
+from ledger_tui.routing.refused import RefusedError
 from ledger_tui.routing.survey import survey
 from screens import repair_run as run_module
 from screens.donors import DonorsScreen
@@ -242,6 +244,39 @@ async def test_an_error_of_the_disk_claims_nothing(
         await run.until(lambda: screen.step == WRITE and "It stopped by an error." in run.text, "the error")
         await run.until_shown("No space left on device", "the list of repairs says (key 5)")
         assert "Nothing was changed" not in run.text
+
+
+def open_here(store: Path) -> list[str]:
+    """Descriptors that this process has of the store and the files beside it."""
+    folder = Path("/proc/self/fd")
+    targets = [os.readlink(one) for one in folder.iterdir() if one.is_symlink()]
+    return [target for target in targets if target.startswith(str(store.resolve()))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
+async def test_the_app_holds_nothing_open_while_it_writes_and_follows_again(
+    incident: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[list[str]] = []
+
+    def look(path: Path, *_arguments: object, **_options: object) -> None:
+        held.append(open_here(path))
+        raise RefusedError("this is only a test", "go on")
+
+    monkeypatch.setattr(run_module, "apply", look)
+    async with start((100, 30)) as run:
+        screen = await to_change(run)
+        assert open_here(incident)
+        await run.press("n")
+        await run.type("repair")
+        await run.press("enter")
+        await run.until(lambda: screen.step == WRITE and held, "a try")
+        assert held == [[]]
+        with sqlite3.connect(incident) as db:
+            db.execute("UPDATE sessions SET title = 'A new title' WHERE id = ?", (ORPHAN,))
+        await run.until(lambda: run.app.desk.titles.get(ORPHAN) == "A new title", "the title")
+        await run.press("q")
+        await run.until_shown("A new title")
 
 
 async def test_a_skipped_finding_is_not_written(incident: Path, start: Start) -> None:
