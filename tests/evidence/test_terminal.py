@@ -45,6 +45,7 @@ def run(world: World, command: str) -> None:
         ("chmod 600 k", [Effect("mode", "/w/k", text="600")]),
         ("sed -i s/a/b/ f", [Effect("edit", "/w/f")]), ("grep -r x . | sort | head", []),
         ("git status; git log -3", []),
+        ("cd / && rm x", [Effect("remove", "/x")]), ("sed -n p f > g", [Effect("write", "/w/g")]),
         ("sudo touch /etc/x", [Effect("touch", "/etc/x")]),
         ("git -C r commit -m 'a b'", [Effect("git", "/w/r", words=("commit", "-m", "a b"))]),
     ],

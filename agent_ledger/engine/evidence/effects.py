@@ -164,7 +164,7 @@ class _Reader:
         doing = _DOING.get(command.name)
         if doing is not None:
             self.effects += doing(self, command)
-            return flow if command.name == "tee" else ""
+            return flow if command.name == "tee" else None
         if not _looks(command):
             raise _UnclearError(f"`{command.name[:40]}` may do anything")
         return _printed(command)
@@ -179,7 +179,7 @@ class _Reader:
             raise _UnclearError("a path in it is empty")
         if word.startswith("/") or not self.folder:
             return posixpath.normpath(word)
-        return posixpath.normpath(f"{self.folder}/{word}")
+        return posixpath.normpath(f"{self.folder.rstrip('/')}/{word}")
 
 
 def _plain(word: Word) -> str:
