@@ -54,11 +54,25 @@ def read(text: str, *, variables: bool = False) -> list[Pipe] | None:
     With `variables`, those that nobody set stay in the words as their own names; whoever asks for that knows that the
     text sets none.
     """
-    return _read(text) if variables or "$" not in text else None
+    pipes, live = _read(text)
+    return pipes if variables or not live else None
 
 
 @lru_cache(maxsize=16)
-def _read(text: str) -> list[Pipe] | None:
+def _read(text: str) -> tuple[list[Pipe] | None, bool]:
+    """The pipelines, and whether a variable may stand in them: within single quotes `$` is a character."""
+    tokens = _tokens(text)
+    if tokens is None:
+        return None, False
+    live = "$" in text and any("$" in token and ("'" not in token or _is_live(token)) for token in tokens)
+    return _pipes(tokens, "'" not in text and '"' not in text and ">" not in text and "\\" not in text), live
+
+
+def _is_live(token: str) -> bool:
+    return "$" in _QUOTED.sub(lambda match: "" if match[1] is not None else match[0], token)
+
+
+def _tokens(text: str) -> list[str] | None:
     if len(text) > LONGEST or not text.isascii():
         return None
     if "\\\n" in text:
@@ -66,9 +80,7 @@ def _read(text: str) -> list[Pipe] | None:
         if "\\\n" in text or '"' in text or "'" in text:
             return None
     tokens = _TOKEN.findall(text)
-    if not _UNREAD.isdisjoint(tokens):
-        return None
-    return _pipes(tokens, "'" not in text and '"' not in text and ">" not in text and "\\" not in text)
+    return tokens if _UNREAD.isdisjoint(tokens) else None
 
 
 def _pipes(tokens: list[str], bare: bool) -> list[Pipe] | None:

@@ -57,20 +57,17 @@ def secrets(run: Run) -> Iterator[Found]:
             yield "credential-read", "HIGH", "reads a file of secrets", run.path(path)
 
 
+_TAKES_TEXTS = names("rsync scp grep egrep fgrep rg ag sed awk gawk jq yq")
+_COPIERS = names("cp mv install ln scp rsync")
+_SENDS_OUT = names("curl wget nc ncat socat http https ftp tftp rclone mail mutt sendmail")
+
+
 def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
     if word.startswith("-") and "=" not in word and "@" not in word and "/" not in word:
         return
-    if (
-        run.name in ("rsync", "scp", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq")
-        and " " in word
-    ):
+    if " " in word and run.name in _TAKES_TEXTS:
         return
-    if (
-        run.name in ("cp", "mv", "install", "ln", "scp", "rsync")
-        and place == len(run.arguments) - 1
-        and place > 0
-        and not sends
-    ):
+    if place == len(run.arguments) - 1 and place > 0 and not sends and run.name in _COPIERS:
         return
     if word.startswith(("--exclude", "--ignore")):
         return
@@ -86,21 +83,7 @@ def _word(run: Run, word: str, sends: bool, place: int) -> Iterator[Found]:
     path = run.path(candidate.removeprefix("file://"))
     if not places.is_secret(path):
         return
-    if sends and run.name in (
-        "curl",
-        "wget",
-        "nc",
-        "ncat",
-        "socat",
-        "http",
-        "https",
-        "ftp",
-        "tftp",
-        "rclone",
-        "mail",
-        "mutt",
-        "sendmail",
-    ):
+    if sends and run.name in _SENDS_OUT:
         yield "exfiltration", "CRITICAL", "sends a file of secrets out", path
     else:
         severity = (

@@ -24,8 +24,6 @@ for _table in (
     for _name, _signature in _table.items():
         BY_NAME[_name] = (*BY_NAME.get(_name, ()), _signature)
 
-_ALWAYS: tuple[Signature, ...] = (reading.secrets, network.leaving)
-
 
 def judge(run: Run) -> Iterator[Found]:
     """What this command does, as far as a signature knows it."""
@@ -38,5 +36,7 @@ def judge(run: Run) -> Iterator[Found]:
     if run.redirected:
         yield from machine.redirections(run)
         yield from network.sockets(run)
-    for signature in _ALWAYS:
-        yield from signature(run)
+    if run.redirected or run.name in reading.READERS:
+        yield from reading.secrets(run)
+    if run.name in network.SENDERS:
+        yield from network.leaving(run)

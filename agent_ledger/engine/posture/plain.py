@@ -7,7 +7,7 @@ calls plain has no finding of its own; what it does not call plain is looked at 
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Collection
 from functools import lru_cache
 
 from ..commands.builtins import SPECIAL
@@ -114,11 +114,17 @@ The two left out only run other commands, and are names of arguments in nearly e
 
 _OTHER_COMMANDS = frozenset(COMMANDS) - {"command"}
 
+_SETTING = re.compile(r'"env (?=[A-Za-z_]\w*=)')
+"""`env` that only sets a variable for a command. By itself it prints them all."""
+
+_CODE = re.compile(r'"command": ?"(?:awk|python3? -c|perl -n?e|node -e|ruby -e) ')
+"""Code on the command line is no quiet call; where it begins the command, nobody needs a look to tell."""
+
 _PATH = re.compile(r'"path":\s*"([^"\\]*)"')
 _PARTS = re.compile(r"""[^\s"/;&|()=]+""")
 _STARTS_WITH_PATH = re.compile(
-    r"""["(;&|)}]\s*+(?:'|[^\s"'/.=]*+[/.=]"""
-    r"""|(?:command|timeout|env|source|python\d?|node|sh|bash|fi|done|esac|elif|in)\s)|[+@]\("""
+    r"""["(;&|)}](?:(?<=[+@]\()|\s*+(?:'|[^\s"'/.=]*+[/.=]"""
+    r"""|(?:command|timeout|env|source|python\d?|node|sh|bash|fi|done|esac|elif|in)\s))"""
 )
 _QUOTED = re.compile(r"""'(?:[^'"\\]|\\.)*+'|\\"(?:[^"\\]|\\[^"])*+\\\"""")
 """A quoted piece of a command inside a JSON text."""
@@ -130,6 +136,8 @@ _QUOTED_NAME = re.compile(r"""["();&|{}]\s*+[^\s"();&|{}\x01]*+\x01""")
 def is_plain(args_text: str) -> bool:
     """May a call with these arguments (JSON text) go by without a closer look?"""
     text = args_text[1:]
+    if '"env ' in text:
+        text = _SETTING.sub('"', text)
     if "/dev/null" in text or "venv/bin/" in text:
         text = text.replace("/dev/null", "").replace("venv/bin/", "")
     if "\\" in text or "'" in text:
@@ -164,6 +172,8 @@ def _known(command: str) -> bool:
 @lru_cache(maxsize=1024)
 def quiet_call(args_text: str) -> Quiet | None:
     """What a terminal call makes or runs, where a short look tells that it does nothing else; else None."""
+    if _CODE.search(args_text):
+        return None
     args = parsed(args_text) if args_text.isascii() and args_text.isprintable() else None
     if args is None or not _OTHER_COMMANDS.isdisjoint(args):
         return None
@@ -188,8 +198,15 @@ def _is_quoted_oddly(args_text: str) -> bool:
     return "'" in rest or "\\" in rest or _QUOTED_NAME.search(rest) is not None
 
 
-def names_one_of(args_text: str, names: Container[str]) -> bool:
+def names_one_of(args_text: str, names: Collection[str]) -> bool:
     """May a word of these arguments, or a part of a path among them, be one of these names of files?"""
-    if "'" in args_text or "\\" in args_text:
-        return True  # Pieces of a name may be quoted one by one.
-    return any(part in names for part in _PARTS.findall(args_text))
+    quoted = "'" in args_text or "\\" in args_text
+    if quoted:
+        args_text = args_text.replace('\\"', "").replace("'", "")  # Pieces of a name may be quoted one by one.
+        if "\\" in args_text:
+            return True
+        names = [name.replace('"', "").replace("'", "") for name in names]
+    for name in names:
+        if name in args_text:
+            return quoted or any(part in names for part in _PARTS.findall(args_text))
+    return False

@@ -37,6 +37,7 @@ _NO_KINDS: frozenset[str] = frozenset()
 _LOADED_ALREADY = frozenset({"persistence", "supply-chain", "ledger-touch"})
 """Kinds of acts beside which a change of what is loaded is no finding of its own."""
 
+_MINUTES = {f"{minute:02}:": 60.0 * minute for minute in range(60)}
 _TIMED_OUT = ERROR_PREFIX + "timeout"
 
 Key = tuple[object, ...]
@@ -62,7 +63,7 @@ class Posture:
         self._runs: dict[int, Run] = {}
         """Of open rows, the row of identical calls that they stand in."""
         self._kept: dict[int, asi05.Kept] = {}
-        self._minute: tuple[str, float] = ("", 0.0)
+        self._hour: tuple[str, float] = ("", 0.0)
 
     @property
     def score(self) -> int | None:
@@ -174,7 +175,7 @@ class Posture:
         args = raw[5]
         if type(args) is not str or (at is not None and at <= session.watched_until):
             return False
-        if not is_plain(args) or (session.written and runs_a_path(args) and names_one_of(args, session.written)):
+        if not is_plain(args) or (session.written and names_one_of(args, session.written) and runs_a_path(args)):
             known = quiet_call(args) if raw[4] == "terminal" and not raw[6] else None
             if known is None or (session.written and asi05.wrote_one_of(session, known.run)):
                 return False
@@ -379,17 +380,18 @@ class Posture:
         self._new.append((key, one))
 
     def _seconds(self, ts: Any) -> float | None:
-        """Seconds since 1970. Times come in order, so the minute is worked out once a minute."""
+        """Seconds since 1970. Times come in order, so the hour is worked out once an hour."""
         if type(ts) is str and len(ts) == 24 and ts[23] == "Z":
-            prefix, base = self._minute
-            if ts[:17] == prefix:
+            prefix, base = self._hour
+            minute = _MINUTES.get(ts[14:17])
+            if ts[:14] == prefix and minute is not None:
                 try:
-                    return base + float(ts[17:23])
+                    return base + minute + float(ts[17:23])
                 except ValueError:
                     return None
-            whole = utc_seconds(ts[:17] + "00.000Z")
+            whole = utc_seconds(ts[:14] + "00:00.000Z")
             if whole is not None:
-                self._minute = (ts[:17], whole)
+                self._hour = (ts[:14], whole)
         return utc_seconds(ts)
 
 
