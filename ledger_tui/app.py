@@ -27,6 +27,7 @@ from ledger_tui.sources.policy_files import PolicyFiles
 from ledger_tui.sources.refusals import RefusalSource
 from ledger_tui.sources.scored_rows import RowSource
 from ledger_tui.sources.state import StateChange, StateSource
+from ledger_tui.sources.verdicts import VerdictSource
 from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
 from screens.feeds import Desk
@@ -110,6 +111,7 @@ class LedgerApp(App[None]):
             ledger=self.ledger_source,
             rows=self.row_source,
             refusals=self.refusal_source,
+            verdicts=VerdictSource(paths, ledger=self.ledger_source.path, state=self.state_source.path, clock=clock),
             policy_files=PolicyFiles(paths),
             ledger_changed=self.ledger_changed,
             state_changed=self.state_changed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,21 +11,24 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import Screen
 from textual.widgets import Static
 
+from agent_ledger.engine.evidence.verdict import VERDICTS
 from agent_ledger.engine.records import STATES, Call
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.ledger import LedgerChange
+from ledger_tui.sources.verdicts import Outcome
 from widgets.key_hints import KeyHints
 
 from . import call_story as story
 from .calls_model import CallsModel
 from .calls_words import health_notice
 from .feeds import Desk
+from .judged import judged
+from .verifying import STOP, VERIFY, VerifyingScreen
 
 
-class CallDetailsScreen(Screen[None]):
+class CallDetailsScreen(VerifyingScreen):
     """Opened over the Calls screen; closed by q or backspace."""
 
     CSS_PATH = "call_details.tcss"
@@ -36,6 +39,11 @@ class CallDetailsScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "q,backspace,escape", "close", "Close", key_display="q", id="details.close", tooltip="Back to the list"
+        ),
+        VERIFY,
+        STOP,
+        Binding(
+            "d", "double", "Double", id="details.double", tooltip="The call with which it may have been done twice"
         ),
         Binding(
             "enter,n",
@@ -53,8 +61,8 @@ class CallDetailsScreen(Screen[None]):
     ]
 
     def __init__(self, desk: Desk, model: CallsModel, name_of: Callable[[str], str], call_id: int) -> None:
-        super().__init__()
-        self._desk, self._model, self._name_of = desk, model, name_of
+        super().__init__(desk)
+        self._model, self._name_of = model, name_of
         self._call_id = call_id
         self._call: Call | None = model.call(call_id)
         self._same: list[Call] = []
@@ -65,9 +73,12 @@ class CallDetailsScreen(Screen[None]):
             yield Static("", id="headline", markup=False)
             yield Static(self._desk.label, id="label", markup=False)
         yield Static("", id="notice", markup=False)
+        yield Static("", id="search", markup=False)
         with VerticalScroll(id="story"):
             with Vertical(id="left"):
                 yield Static("", id="remarks", markup=False)
+                yield Static("", id="landing", classes="section", markup=False)
+                yield Static("", id="evidence", markup=False)
                 yield Static("", id="timeline", classes="section", markup=False)
                 yield Static("", id="facts", classes="section", markup=False)
                 yield Static("", id="repeats", classes="section", markup=False)
@@ -79,6 +90,7 @@ class CallDetailsScreen(Screen[None]):
     def on_mount(self) -> None:
         for name in ("timeline", "facts", "repeats", "arguments", "result"):
             self.query_one(f"#{name}").border_title = f" {name} "
+        self.query_one("#landing").border_title = " did it land? "
         self.query_one("#label").display = bool(self._desk.label)
         self._desk.ledger_changed.subscribe(self, self._ledger_changed)
         self.set_interval(1.0, self._paint)
@@ -117,6 +129,11 @@ class CallDetailsScreen(Screen[None]):
         self._say("headline", story.headline(call, state))
         remarks = story.remark_lines(call, model)
         self._say("remarks", Text("\n".join(f"• {line}" for line in remarks)), story.REMARK_WIDTH)
+        told = judged(call, self._desk.verdicts.unkept)
+        for name in VERDICTS:
+            self.query_one("#landing").set_class(told is not None and told.verdict == name, f"-{name}")
+        self._say("landing", story.landing(told, call, model.now(), self._desk.zone))
+        self._say("evidence", story.evidence(told), story.REMARK_WIDTH)
         self._say("timeline", story.timeline(call, model, self._desk.zone), story.TIME_WIDTH)
         self._say("facts", story.facts(call, self._name_of(call.session_id or "")), story.NAME_WIDTH)
         self._say("repeats", story.repeats(call, self._same, model.state))
@@ -144,13 +161,31 @@ class CallDetailsScreen(Screen[None]):
         ids = sorted({call.id for call in self._same} | {self._call_id})
         if len(ids) < 2:
             return
-        self._call_id = ids[(ids.index(self._call_id) + step) % len(ids)]
-        self._call = next((call for call in self._same if call.id == self._call_id), None)
+        self._go_to(ids[(ids.index(self._call_id) + step) % len(ids)])
+
+    def action_double(self) -> None:
+        """Go to the other of two equal calls that may both have had their effect."""
+        if self._call is not None and self._call.double_id is not None:
+            self._go_to(self._call.double_id)
+
+    def _go_to(self, call_id: int) -> None:
+        self._call_id = call_id
+        self._call = next((call for call in self._same if call.id == call_id), self._model.call(call_id))
         self._paint()
         self._fetch()
 
+    def calls_at_hand(self) -> Sequence[int]:
+        return (self._call_id,)
+
+    def verified(self, outcome: Outcome) -> None:
+        self._fetch()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return bool(self._same) if action == "repeat" else True
+        if action == "repeat":
+            return bool(self._same)
+        if action == "double":
+            return self._call is not None and self._call.double_id is not None
+        return action != "verify_all" and super().check_action(action, parameters)
 
     def action_scroll(self, lines: int) -> None:
         self.query_one("#story").scroll_relative(y=lines, animate=False)

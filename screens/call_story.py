@@ -9,13 +9,15 @@ from datetime import datetime, tzinfo
 from rich.table import Table
 from rich.text import Text
 
+from agent_ledger.engine.evidence import UNKNOWN
 from agent_ledger.engine.inert import inert, inert_lines
 from agent_ledger.engine.queries import remarks
 from agent_ledger.engine.records import Call, args_value, utc_seconds
 from widgets.call_text import error_type
-from widgets.look import GLYPHS, NO_SESSION, age_text, countdown_text, took_text
+from widgets.look import GLYPHS, NO_SESSION, VERDICT_GLYPHS, age_text, clock_text, countdown_text, took_text
 
 from .calls_model import CallsModel
+from .judged import Judged
 
 NAME_WIDTH = 11
 """Cells before a fact's value."""
@@ -24,7 +26,7 @@ TIME_WIDTH = 16
 """Cells before what happened: a glyph, and the time to the millisecond."""
 
 REMARK_WIDTH = 2
-"""Cells before a remark."""
+"""Cells before a remark, and before a sentence of evidence."""
 
 LINES_SHOWN = 2000
 """Lines of arguments that are laid out at most; stored arguments have 4,000 characters."""
@@ -51,10 +53,33 @@ def verdict(call: Call, model: CallsModel) -> str:
         late = "" if remaining is None else f" {age_text(-remaining)} ago"
         return f"Confirmation was due{late}; the agent has not been told yet"
     if state == "ghost":
-        return "Never confirmed; the agent has been told. Check what is really there before you build on it"
+        told = model.judged(call)
+        known = told is not None and told.verdict != UNKNOWN
+        return "Never confirmed; the agent has been told" + (
+            "" if known else ". Check what is really there before you build on it"
+        )
     if state == "revived":
         return "Was reported as lost, and settled after all"
     return "The host confirmed it" if state == "confirmed" else "The host reported a failure"
+
+
+def landing(told: Judged | None, call: Call, now: float, zone: tzinfo | None) -> Text:
+    """Did it land, and since when is that known; of an unconfirmed call also that nobody has looked."""
+    if told is None:
+        return Text() if call.settled else Text(f"{VERDICT_GLYPHS['']} not checked: v looks for evidence")
+    out = Text(f"{VERDICT_GLYPHS.get(told.verdict, '!')} {told.verdict}")
+    if told.checked_at is not None:
+        ago = age_text(now - told.checked_at)
+        out.append(f"  looked at {clock_text(told.checked_at, now, zone)}, {ago} ago", "dim")
+    return out
+
+
+def evidence(told: Judged | None) -> Text:
+    """What the verdict rests on, a sentence a line, and whether it will be known tomorrow."""
+    if told is None:
+        return Text()
+    kept = [] if told.kept else ["This is not stored: it is known until the app is left."]
+    return Text("\n".join(f"• {sentence}" for sentence in (*told.evidence, *kept)))
 
 
 def facts(call: Call, session_name: str) -> Text:
@@ -153,12 +178,13 @@ def result(call: Call) -> Text:
 
 
 def repeats(call: Call, same: Sequence[Call], state: Callable[[Call], str]) -> Text:
-    """The same call issued at other times, one a line, marked by number for the keys."""
+    """The same call issued at other times, one a line, and with which of them it may have been done twice."""
     out = Text()
     for other in same:
         if other.id == call.id:
             continue
         name = state(other)
-        out.append(f"{GLYPHS[name]} {name:<10}").append(f"#{other.id}  ").append(f"{other.ts or ''}\n", "dim")
+        out.append(f"{GLYPHS[name]} {name:<10}").append(f"#{other.id}  ").append(f"{other.ts or ''}", "dim")
+        out.append("  possible double\n" if other.id == call.double_id else "\n")
     out.rstrip()
     return out

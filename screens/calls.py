@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.screen import Screen
 from textual.widgets import Static
 
 from agent_ledger.engine.queries import Filter
@@ -20,32 +18,34 @@ from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerChange
 from ledger_tui.sources.state import StateChange
+from ledger_tui.sources.verdicts import Outcome
 from widgets.call_panes import PANE_NAMES, SETTLED, CallPanes
 from widgets.call_table import CallTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
-from widgets.look import NO_SESSION, clock_text
+from widgets.look import clock_text
 from widgets.pane_tabs import PaneTabs
 from widgets.prompt_bar import PromptBar
 from widgets.session_list import ALL, SessionList, SessionRow
 from widgets.top_line import TopLine
 
+from . import calls_palette as palette
 from .call_details import CallDetailsScreen
-from .calls_model import CallsModel, News
-from .calls_words import Facts, empty_texts, health_word, notice_text, pane_counts, session_order, toasts, totals
+from .calls_model import News
+from .calls_words import empty_texts, health_word, notice_text, pane_counts, session_order, toasts, totals
 from .commands import Command
-from .export import ExportError, default_name, export_calls
 from .feeds import Desk
-from .filter_terms import FilterError, complete, parse_filter
 from .paging import PAGE, Which, fetch
+from .typing_calls import TypingScreen
+from .verifying import STOP, VERIFY, VERIFY_ALL, found_text
 
-_OWN_ACTIONS = {"filter", "pane", "sessions", "clear", "export"}
+_OWN_ACTIONS = {"filter", "pane", "sessions", "clear", "export", "verify", "verify_all", "stop_search"}
 
 RECOUNT_S = 10.0
 """Counts per session are read anew at most this often, when the ledger's totals say otherwise."""
 
 
-class CallsScreen(Screen[None]):
+class CallsScreen(TypingScreen):
     """Every state-changing call, as it happens."""
 
     CSS_PATH = "calls.tcss"
@@ -57,20 +57,18 @@ class CallsScreen(Screen[None]):
         Binding(
             "slash", "filter", "Filter", key_display="/", id="calls.filter", tooltip="Narrow by tool, state, text…"
         ),
+        VERIFY,
         Binding("tab,right,l", "pane(1)", "Pane", key_display="tab", id="calls.next", tooltip="Next pane"),
         Binding("shift+tab,left,h", "pane(-1)", "Back", show=False, id="calls.previous", tooltip="Previous pane"),
         Binding("s", "sessions", "Sessions", id="calls.sessions", tooltip="Go to the sessions, or hide them"),
+        VERIFY_ALL,
+        STOP,
         Binding("x", "clear", "Clear", id="calls.clear", tooltip="Drop filter and session: show everything"),
         Binding("e", "export", "Export", id="calls.export", tooltip="Write what is in view to a CSV or JSON file"),
     ]
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
-        self.model = CallsModel(desk.clock, desk.mono)
-        self._facts = Facts(self.model, desk.zone)
-        self._line = ""
-        self._typed = Filter()
+        super().__init__(desk)
         self._session: str | None = None
         self._state_health = Health()
         self._notice = ""
@@ -86,6 +84,7 @@ class CallsScreen(Screen[None]):
         view = self.model.view
         yield TopLine(f"Calls {self._desk.label}".strip(), id="top")
         yield Static("", id="notice", markup=False)
+        yield Static("", id="search", markup=False)
         yield PaneTabs(id="tabs")
         with Horizontal(id="body"):
             yield SessionList(self._session_row, id="sessions")
@@ -116,6 +115,7 @@ class CallsScreen(Screen[None]):
             self._changed_at = change.at
             self._order_stale = True
         if change.reset:
+            self._desk.verdicts.forget()
             self._reset_panes()
             if change.health.state != "missing":
                 if len(self.model.view.settled) < PAGE:
@@ -313,66 +313,30 @@ class CallsScreen(Screen[None]):
         """Keys that would do nothing now are not offered; while somebody types, none of ours is."""
         if self.is_mounted and self.query_one(PromptBar).is_open and action in _OWN_ACTIONS:
             return False
-        return action != "clear" or bool(self._line) or self._session is not None
+        if action == "clear":
+            return bool(self._line) or self._session is not None
+        return super().check_action(action, parameters)
+
+    def calls_at_hand(self) -> Sequence[int]:
+        """The one under the cursor; on a session, what of it is unconfirmed."""
+        if self._sessions.has_focus:
+            return self.calls_in_view()
+        key = self._panes.tables[self._panes.shown].cursor_key
+        return [key] if isinstance(key, int) else ()
+
+    def calls_in_view(self) -> Sequence[int]:
+        return self.model.unsettled_in_view()
+
+    def verified(self, outcome: Outcome) -> None:
+        self.notify(found_text(outcome), markup=False, timeout=8.0)
+        if outcome.not_kept:
+            self.model.verdicts_changed(call.id for call, _ in outcome.found)
+            self._paint()
 
     def action_clear(self) -> None:
         self._line, self._typed, self._session = "", Filter(), None
         self._sessions.select(ALL)
         self._view_changed()
-
-    def action_filter(self) -> None:
-        self.query_one(PromptBar).ask(
-            "filter", "Filter", self._line, "tool:  state:  session:  since:  until:  and any text", self._complete
-        )
-
-    def _complete(self, line: str) -> str | None:
-        return complete(line, tools=self.model.tools, sessions=self.model.sessions)
-
-    def action_export(self) -> None:
-        self.query_one(PromptBar).ask(
-            "export", "Export to", default_name(self.model.now(), self._desk.zone), "A new file, .csv or .json"
-        )
-
-    @on(PromptBar.Answered)
-    def _answered(self, event: PromptBar.Answered) -> None:
-        if event.purpose == "export" and event.value.strip():
-            self._export(event.value)
-            return
-        if event.purpose == "export":
-            # An emptied line is the way out that needs no Escape.
-            event.bar.close()
-            self._focus_pane()
-            return
-        try:
-            self.filter_by(event.value)
-        except FilterError as error:
-            event.bar.complain(str(error))
-            return
-        event.bar.close()
-        self._focus_pane()
-
-    @on(PromptBar.Dismissed)
-    def _dismissed(self) -> None:
-        self._focus_pane()
-
-    def filter_by(self, line: str) -> None:
-        """Narrow the view by a filter line. Raises FilterError."""
-        sessions = {key: self._facts.name_of(key) for key in self.model.sessions}
-        self._typed = parse_filter(line, now=self.model.now(), zone=self._desk.zone, sessions=sessions)
-        self._line = " ".join(line.split())
-        self._view_changed()
-
-    @work(group="export", exclusive=True, exit_on_error=False)
-    async def _export(self, name: str) -> None:
-        bar = self.query_one(PromptBar)
-        try:
-            number = await export_calls(name, self._desk.ledger, self.model)
-        except (ExportError, SourceError) as error:
-            bar.complain(str(error))
-            return
-        bar.close()
-        self._focus_pane()
-        self.notify(f"{number} calls were written to {name}", markup=False)
 
     @on(LineList.Opened)
     def _opened(self, event: LineList.Opened) -> None:
@@ -383,14 +347,12 @@ class CallsScreen(Screen[None]):
 
     def commands(self) -> Iterable[Command]:
         """What the palette offers here."""
-        for state in ("overdue", "ghost", "error", "revived", "pending", "confirmed"):
-            yield Command(f"Show only: {state}", f"Filter by state:{state}", partial(self.filter_by, f"state:{state}"))
+        yield from palette.filters(self.filter_by)
+        yield Command("Verify all unconfirmed calls in view", "Did they land after all?", self.action_verify_all)
         yield Command("Show everything", "Drop filter and session", self.action_clear)
         yield Command("Filter…", "Type a filter", self.action_filter)
         yield Command("Export what is in view…", "To a CSV or JSON file", self.action_export)
-        for key in session_order(self.model)[:200]:
-            name = self._facts.name_of(key)
-            yield Command(f"Session: {name}", f"Show the calls of {key or NO_SESSION}", partial(self._jump, key))
+        yield from palette.sessions(session_order(self.model), self._facts.name_of, self._jump)
 
     def _jump(self, session_id: str) -> None:
         self._sessions.select(session_id)

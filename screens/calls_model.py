@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from agent_ledger.engine.evidence import Verdict
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import GHOST_REPORTED, STATES, Call, age_of, state_of
 from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals, Totals
 
-from .call_lists import SortedCalls, Window
+from .calls_view import View, fits
+from .judged import Judged, judged
 
 SETTLED_STATES = ("confirmed", "error", "revived")
 
@@ -56,21 +59,17 @@ class News:
         return bool(self.overdue or self.ghosts)
 
 
-@dataclass(slots=True)
-class View:
-    """Which rows are wanted, and the rows themselves, one list a pane."""
-
-    wanted: Filter = field(default_factory=Filter)
-    pending: SortedCalls = field(default_factory=SortedCalls)
-    ghosts: SortedCalls = field(default_factory=SortedCalls)
-    settled: Window = field(default_factory=Window)
-
-
 class CallsModel:
     """Everything the Calls screen knows. `clock` gives seconds since 1970, `mono` the monotonic clock."""
 
-    def __init__(self, clock: Callable[[], float], mono: Callable[[], float]) -> None:
-        self._clock, self._mono = clock, mono
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        mono: Callable[[], float],
+        unkept: Mapping[int, Verdict] = MappingProxyType({}),
+    ) -> None:
+        """`unkept`: verdicts that could not be stored beside their calls."""
+        self._clock, self._mono, self._unkept = clock, mono, unkept
         self.view = View()
         self.totals = Totals()
         self.health = Health()
@@ -190,6 +189,8 @@ class CallsModel:
             self._count_settled(call, state)
         if self.matches(call, state):
             self.view.settled.live(call)
+        else:
+            self.view.settled.drop(call.id)
         return state
 
     def session(self, call: Call) -> Counts:
@@ -356,18 +357,20 @@ class CallsModel:
 
     def matches(self, call: Call, state: str) -> bool:
         """Does the row belong to what is wanted?"""
-        wanted = self.view.wanted
-        if wanted.states is not None and state not in wanted.states:
-            return False
-        if wanted.session_id is not None and (call.session_id or "") != wanted.session_id:
-            return False
-        if wanted.tool_name is not None and call.tool_name != wanted.tool_name:
-            return False
-        if wanted.since is not None and (call.at is None or call.at < wanted.since):
-            return False
-        if wanted.until is not None and (call.at is None or call.at > wanted.until):
-            return False
-        return not wanted.text or _contains(call, wanted.text)
+        return fits(call, state, self.judged(call), self.view.wanted)
+
+    def judged(self, call: Call) -> Judged | None:
+        """Whether it landed, as far as somebody has looked."""
+        return judged(call, self._unkept)
+
+    def unsettled_in_view(self) -> list[int]:
+        """Ids of the unconfirmed calls that the view shows, in order."""
+        return sorted(call.id for rows in (self.view.pending, self.view.ghosts) for call in rows)
+
+    def verdicts_changed(self, ids: Iterable[int]) -> None:
+        """Verdicts of these calls came that the ledger does not hold: they may belong into the view now, or not."""
+        for call in [self._unsettled[call_id] for call_id in ids if call_id in self._unsettled]:
+            self._show(call, self._states[call.id])
 
     def show(self, wanted: Filter) -> None:
         """Choose other rows. Settled ones that are held and match stand in until the first page arrives."""
@@ -388,10 +391,3 @@ class CallsModel:
     def call(self, call_id: int) -> Call | None:
         """A row that is held, in its newest version."""
         return self._unsettled.get(call_id) or self.view.settled.get(call_id)
-
-
-def _contains(call: Call, text: str) -> bool:
-    """The same fields that the ledger's own text search looks at."""
-    needle = text.casefold()
-    fields = (call.args_json, call.result_digest, call.tool_name, call.session_id, call.tool_call_id)
-    return any(needle in field.casefold() for field in fields if field)

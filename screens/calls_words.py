@@ -29,8 +29,13 @@ class Facts:
     def __init__(self, model: CallsModel, zone: tzinfo | None) -> None:
         self.state, self.age, self.remaining = model.state, model.age, model.remaining
         self.writer_dead, self.now = model.writer_dead, model.now
-        self.zone = zone
+        self.zone, self._judged = zone, model.judged
         self.titles: dict[str, str] = {}
+
+    def verdict(self, call: Call) -> str:
+        """`landed`, `absent`, `unknown`; empty where nobody has looked."""
+        told = self._judged(call)
+        return "" if told is None else told.verdict
 
     def session_name(self, call: Call) -> str:
         return self.name_of(call.session_id or "")

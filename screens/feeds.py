@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from textual.signal import Signal
 
+from agent_ledger.engine.evidence import Verdict
 from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call
@@ -18,6 +19,7 @@ from ledger_tui.sources.ledger import LedgerChange, SessionTotals
 from ledger_tui.sources.policy_files import PolicyFiles
 from ledger_tui.sources.refusals import RefusalChange
 from ledger_tui.sources.state import StateChange
+from ledger_tui.sources.verdicts import Outcome, Search
 
 
 class LedgerFeed(Protocol):
@@ -60,6 +62,17 @@ class RefusalFeed(Protocol):
     def changes(self) -> AsyncIterator[RefusalChange]: ...
 
 
+class VerdictFeed(Protocol):
+    """Looks for what lost calls left behind; `ledger_tui.sources.verdicts.VerdictSource` is the one there is."""
+
+    @property
+    def unkept(self) -> Mapping[int, Verdict]: ...
+
+    def forget(self) -> None: ...
+
+    async def verify(self, ids: Sequence[int], search: Search) -> Outcome: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What every screen is given: sources, signals of their changes, clocks, and where things lie."""
@@ -68,6 +81,7 @@ class Desk:
     rows: RowFeed
     refusals: RefusalFeed
     """For one listener at a time."""
+    verdicts: VerdictFeed
     policy_files: PolicyFiles
     ledger_changed: Signal[LedgerChange]
     state_changed: Signal[StateChange]

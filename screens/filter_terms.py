@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
-from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.evidence.verdict import VERDICTS
+from agent_ledger.engine.queries import UNCHECKED, Filter
 from agent_ledger.engine.records import ERROR_PREFIX, STATES
 
 TERMS: Mapping[str, str] = {
     "tool": "name of the tool",
     "state": ", ".join(STATES),
+    "verdict": ", ".join((*VERDICTS, UNCHECKED)),
     "session": "session id, its start, or a word of its title",
     "since": "30m, 2h, 3d, or 2026-05-31 14:00",
     "until": "the same, as the end",
@@ -61,6 +63,8 @@ def _with_term(
         return replace(wanted, tool_name=value)
     if name in {"state", "status"}:
         return replace(wanted, states=(wanted.states or frozenset()) | _states(value, status=name == "status"))
+    if name == "verdict":
+        return replace(wanted, verdicts=(wanted.verdicts or frozenset()) | _verdicts(value))
     if name == "session":
         return replace(wanted, session_id=find_session(value, sessions))
     moment = read_moment(value, name, now, zone)
@@ -88,6 +92,13 @@ def _states(value: str, *, status: bool) -> frozenset[str]:
             found |= {"error"}
         else:
             raise FilterError(f"'{word}' is no state; a call is {listed(STATES, last='or')}.")
+    return found
+
+
+def _verdicts(value: str) -> frozenset[str]:
+    found = frozenset(value.lower().split(","))
+    for word in sorted(found - {*VERDICTS, UNCHECKED}):
+        raise FilterError(f"'{word}' is no verdict; it is {listed((*VERDICTS, UNCHECKED), last='or')}.")
     return found
 
 
@@ -128,7 +139,13 @@ def listed(words: Iterable[str], *, last: str = "and") -> str:
 
 def complete(line: str, *, tools: Collection[str], sessions: Collection[str]) -> str | None:
     """The line with its last term completed, None where nothing is known to follow."""
-    known = {"tool": sorted(tools), "state": STATES, "status": STATES, "session": sorted(sessions)}
+    known = {
+        "tool": sorted(tools),
+        "state": STATES,
+        "status": STATES,
+        "verdict": (*VERDICTS, UNCHECKED),
+        "session": sorted(sessions),
+    }
     return complete_term(line, TERMS, known)
 
 

@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from widgets.look import GLYPHS
+from widgets.look import GLYPHS, VERDICT_GLYPHS
 
 _NAMES = {"enter": "enter", "backspace": "backspace"}
 
@@ -22,8 +22,15 @@ _STATES = {
     "overdue": "not confirmed in time, or its process is gone",
     "ghost": "never confirmed, and the agent has been told",
     "confirmed": "the host reported its result",
-    "error": "the host reported that it failed, was blocked or cancelled",
+    "error": "it failed, was blocked or cancelled",
     "revived": "reported as a ghost, then settled after all",
+}
+
+_VERDICTS = {
+    "landed": "its effect is there, and nothing else explains it",
+    "absent": "its effect would have to be there, and is not",
+    "unknown": "somebody looked, and it cannot be told",
+    "": "lost, and nobody has looked yet",
 }
 
 
@@ -66,6 +73,9 @@ def help_text(screen: Screen[Any]) -> Text:
     else:
         for state, meaning in _STATES.items():
             out.append(f" {GLYPHS[state]} {state:<13}", "bold").append(f"{meaning}\n")
+        out.append("\n Did it land after all?\n", "bold")
+        for verdict, meaning in _VERDICTS.items():
+            out.append(f" {VERDICT_GLYPHS[verdict]} {verdict or 'not checked':<13}", "bold").append(f"{meaning}\n")
     out.rstrip()
     return out
 

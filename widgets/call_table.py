@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import ClassVar, Protocol
 
+from rich.cells import cell_len
+
+from agent_ledger.engine.evidence.verdict import VERDICTS
 from agent_ledger.engine.records import STATES, Call, utc_seconds
 
 from .call_text import error_type, gist, outcome, took_ms
 from .line_list import Cell, LineList
 from .look import (
     GLYPHS,
+    VERDICT_GLYPHS,
     age_text,
     clock_text,
     coarse_age_text,
@@ -42,6 +46,7 @@ class CallFacts(Protocol):
     def remaining(self, call: Call) -> float | None: ...
     def writer_dead(self, call: Call) -> bool: ...
     def session_name(self, call: Call) -> str: ...
+    def verdict(self, call: Call) -> str: ...
     def now(self) -> float: ...
 
     @property
@@ -61,11 +66,28 @@ class Column:
     """Shown only in a table at least this wide."""
     below_width: int = 10_000
     """Shown only in a table narrower than this."""
+    mark: Callable[[Call, CallFacts], tuple[str, str]] | None = None
+    """One more cell at the column's end, with a style of its own, where the text leaves room for it."""
 
 
 def _state(call: Call, facts: CallFacts) -> tuple[str, str]:
     state = facts.state(call)
     return f"{GLYPHS[state]} {state}", f"call--{state}"
+
+
+def _verdict_mark(call: Call, facts: CallFacts) -> tuple[str, str]:
+    """One glyph: did it land? Nothing for a call about which that is no question, as long as nobody asked."""
+    told = facts.verdict(call)
+    if not told:
+        return (VERDICT_GLYPHS[""], "call--unchecked") if facts.state(call) in ("overdue", "ghost") else ("", "")
+    # A newer plugin may know further words.
+    return (VERDICT_GLYPHS[told], f"call--{told}") if told in VERDICTS else ("!", "call--unknown")
+
+
+def _verdict(call: Call, facts: CallFacts) -> tuple[str, str]:
+    glyph, style = _verdict_mark(call, facts)
+    told = facts.verdict(call)
+    return f"{glyph} {told}" if told else "not checked" if glyph else "", style
 
 
 def _tool(call: Call, _facts: CallFacts) -> tuple[str, str]:
@@ -144,7 +166,13 @@ OUTCOME_FROM = 104
 SPACIOUS_FROM = 160
 """Cells from which names of tools and sessions have more room."""
 
-_STATE = Column("", 11, _state)
+VERDICT_FROM = SPACIOUS_FROM
+"""Cells from which every table says in words what was found of a call; below, only that of ghosts does, and the others
+have a glyph beside the state."""
+
+_STATE = Column("", 11, _state, mark=_verdict_mark)
+_STATE_ALONE = Column("", 11, _state)
+_VERDICT = Column("VERDICT", 11, _verdict, from_width=VERDICT_FROM)
 _TOOL = (
     Column("TOOL", 12, _tool, below_width=ROOMY_FROM),
     Column("TOOL", 14, _tool, from_width=ROOMY_FROM, below_width=SPACIOUS_FROM),
@@ -158,28 +186,35 @@ _GIST = Column("WHAT", 0, _gist)
 
 # In each table the columns about time are equally wide together, so that tools stand in one line down the screen.
 PENDING_COLUMNS = (
-    _STATE,
+    replace(_STATE, below_width=VERDICT_FROM),
+    replace(_STATE_ALONE, from_width=VERDICT_FROM),
     Column("LOST IN", 9, _lost_in, right=True, below_width=ROOMY_FROM),
     Column("AGE", 7, _age, right=True, from_width=ROOMY_FROM),
     Column("LOST IN", 11, _lost_in, right=True, from_width=ROOMY_FROM),
+    _VERDICT,
     *_TOOL,
     *_SESSION,
     _GIST,
 )
 GHOST_COLUMNS = (
-    _STATE,
+    replace(_STATE, below_width=ROOMY_FROM),
+    replace(_STATE_ALONE, from_width=ROOMY_FROM),
     Column("AGE", 9, _coarse_age, right=True, below_width=ROOMY_FROM),
     Column("AGE", 7, _coarse_age, right=True, from_width=ROOMY_FROM),
-    Column("TOLD AT", 11, _told, right=True, from_width=ROOMY_FROM),
+    # Whether it landed is of more use than when the agent was told, which the details say.
+    Column("TOLD AT", 11, _told, right=True, from_width=VERDICT_FROM),
+    replace(_VERDICT, from_width=ROOMY_FROM),
     *_TOOL,
     *_SESSION,
     _GIST,
 )
 SETTLED_COLUMNS = (
-    _STATE,
+    replace(_STATE, below_width=VERDICT_FROM),
+    replace(_STATE_ALONE, from_width=VERDICT_FROM),
     Column("TIME", 9, _short_time, right=True, below_width=ROOMY_FROM),
     Column("TIME", 11, _time, right=True, from_width=ROOMY_FROM),
     Column("TOOK", 7, _took, right=True, from_width=ROOMY_FROM),
+    _VERDICT,
     *_TOOL,
     *_SESSION,
     Column("WHAT", 0, _gist_with_error, below_width=OUTCOME_FROM),
@@ -199,6 +234,10 @@ class CallTable(LineList):
         & > .call--confirmed { color: $success; }
         & > .call--error { color: $error; }
         & > .call--revived { color: $secondary; }
+        & > .call--landed { color: $success; }
+        & > .call--absent { color: $warning; }
+        & > .call--unknown { color: $foreground; }
+        & > .call--unchecked { color: $text-muted; }
         & > .call--tool { color: $accent; }
         & > .call--quiet { color: $text-muted; }
         /* Without colours what matters must not be the dimmest. */
@@ -208,7 +247,11 @@ class CallTable(LineList):
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"call--{state}" for state in STATES} | {"call--tool", "call--quiet"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"call--{state}" for state in (*STATES, *VERDICTS)} | {
+        "call--unchecked",
+        "call--tool",
+        "call--quiet",
+    }
 
     def __init__(
         self,
@@ -254,7 +297,11 @@ class CallTable(LineList):
         for column, size in self._layout(width):
             text, style = column.text(call, self._facts)
             cells.append(("  " if cells else " ", ""))
-            cells.append((fit_right(text, size) if column.right else fit(text, size), style))
+            if column.mark is not None and cell_len(text) < size - 1:
+                mark, its_style = column.mark(call, self._facts)
+                cells += [(fit(text, size - 1), style), (fit(mark, 1), its_style)]
+            else:
+                cells.append((fit_right(text, size) if column.right else fit(text, size), style))
         return cells
 
     def heading_cells(self, width: int) -> Sequence[Cell]:

@@ -19,6 +19,9 @@ GLYPHS: Mapping[str, str] = {
 }
 """One narrow glyph a state. It always stands beside the word or a number, so that colour is never alone."""
 
+VERDICT_GLYPHS: Mapping[str, str] = {"landed": "↓", "absent": "∅", "unknown": "?", "": "·"}
+"""The same for whether a call landed; the empty name stands for calls that nobody has checked."""
+
 HEALTH_GLYPHS: Mapping[str, str] = {
     "ok": "●",
     "missing": "◌",

@@ -159,7 +159,9 @@ def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
                 clause("(changed >= ? OR changed IS NULL)", int(limit * 1_000_000))
     if wanted.verdicts is not None:
         told = sorted(wanted.verdicts - {UNCHECKED})
-        parts = [f"id IN (SELECT ledger_id FROM verdict WHERE verdict IN ({','.join('?' * len(told))}))"] if told else []
+        parts = (
+            [f"id IN (SELECT ledger_id FROM verdict WHERE verdict IN ({','.join('?' * len(told))}))"] if told else []
+        )
         if UNCHECKED in wanted.verdicts:
             parts.append("id NOT IN (SELECT ledger_id FROM verdict)")
         if _VERDICTS in have:

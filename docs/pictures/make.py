@@ -10,6 +10,8 @@ SNAPSHOTS = PICTURES.parents[1] / "snapshots"
 NAMES = {
     "calls.svg": "test_looks/test_picture_of_calls.svg",
     "details.svg": "test_looks/test_picture_of_details.svg",
+    "verdicts.svg": "test_looks/test_picture_of_verdicts.svg",
+    "landed.svg": "test_looks/test_picture_of_landed.svg",
     "posture.svg": "test_posture_looks/test_picture_of_posture.svg",
     "policy.svg": "test_policy_looks/test_picture_of_policy.svg",
     "lineage.svg": "test_lineage_looks/test_picture_of_lineage.svg",

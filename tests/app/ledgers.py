@@ -80,6 +80,10 @@ class Ledger:
         row = self.db.execute(f"INSERT INTO ledger({names}) VALUES({marks})", tuple(values.values()))
         return row.lastrowid or 0
 
+    def ago(self, moment: float) -> float:
+        """How long before the clock's present that moment was."""
+        return self._clock() - moment
+
     def settle(self, id: int, status: str = "CONFIRMED", **columns: Any) -> None:
         """Change a row: settled now, unless `columns` say otherwise."""
         values = {"status": status, "settled_ts": utc_text(self._clock()), "changed": self._next(), **columns}
@@ -100,6 +104,12 @@ class Ledger:
             "result_digest": '{"ok": true}',
         }
         return self.issue(tool, args, ago=ago, session=session, **{**settled, **columns})
+
+    def judge(self, id: int, verdict: str, *evidence: str, ago: float = 60.0) -> None:
+        """Somebody looked whether the call landed."""
+        told = (id, verdict, json.dumps(evidence), utc_text(self._clock() - ago))
+        self.db.execute("INSERT INTO verdict(ledger_id, verdict, evidence, checked_ts) VALUES(?,?,?,?)", told)
+        self.db.execute("UPDATE ledger SET changed = ? WHERE id = ?", (self._next(), id))
 
     def _next(self) -> int:
         self._changed += 1000
@@ -133,3 +143,23 @@ def a_day(ledger: Ledger) -> None:
     ledger.issue("patch", edit, ago=300, session=chat, repeat_of=6, args_hash=b"edit")
     ledger.issue("delegate_task", {"goal": "Summarise the inbox"}, ago=60, session=chat, grace_s=1800.0)
     ledger.issue("terminal", {"command": "make release"}, ago=20, session=chat, grace_s=900.0)
+
+
+def looked_at(ledger: Ledger) -> None:
+    """Four lost calls after the day's 11, and what was found of three of them, and of the one that timed out."""
+    chat = "20260530_114502_77b0de"
+    report = {"status": "GHOST_REPORTED", "reported_ts": utc_text(NOW - 100)}
+    note = {"path": "notes/minutes.md", "content": "# Minutes\n"}
+    first = ledger.issue("write_file", note, ago=900, session=chat, args_hash=b"note", effect="unknown", **report)
+    ledger.issue(
+        "memory", {"action": "add", "target": "user", "content": "Tea, no sugar"}, ago=800, session=chat, **report
+    )
+    ledger.issue("mcp__mail__send", {"to": "ada@example.org"}, ago=700, session=chat, **report)
+    ledger.issue("terminal", {"command": "git tag v4.2"}, ago=600, session=chat)
+    ledger.done("write_file", note, ago=500, session=chat, args_hash=b"note", repeat_of=first)
+    ledger.judge(first, "landed", '"/srv/notes/minutes.md" holds exactly what was to be written, written 1 s after.')
+    ledger.judge(
+        13, "absent", 'No entry like it is in "memories/USER.md".', "The file was last written before the call."
+    )
+    ledger.judge(14, "unknown", "What a remote tool did leaves no trace on this machine.")
+    ledger.judge(7, "absent", "No file that the command would have made is there.")

@@ -55,7 +55,7 @@ def test_what_a_line_means(line: str, wanted: Filter) -> None:
     [
         ("state:gone", "'gone' is no state; a call is pending, overdue, ghost, confirmed, error or revived."),
         ("tool:", "'tool:' needs a value: name of the tool."),
-        ("colour:red", "There is no filter 'colour:'; known are tool:, state:, session:, since: and until:."),
+        ("colour:red", "There is no filter 'colour:'; known are tool:, state:, verdict:, session:, since: and until:."),
         ("since:soon", "'since:soon' is no time; write 30m, 2h, 3d, or 2026-05-31 14:00."),
         ("session:nobody", "No session is called or begins with 'nobody'."),
         ("session:2026", "'2026' fits 2 sessions: type more of the id."),

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from screens.calls import CallsScreen
 
 from .conftest import SNAPSHOTS, Run, Start
-from .ledgers import Ledger, a_day
+from .ledgers import Ledger, a_day, looked_at
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (60, 15)], ids=["80x24", "60x15"])
 
@@ -106,6 +106,45 @@ async def test_details(ledger: Ledger, start: Start, size: tuple[int, int], text
         await run.press("j", "enter")
         await run.settle()
         assert run.text == text_snapshot
+
+
+@SIZES
+async def test_verdicts(ledger: Ledger, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
+    """Lost calls of which somebody knows whether they landed."""
+    a_day(ledger)
+    looked_at(ledger)
+    async with start(size) as run:
+        await run.press("shift+tab")
+        assert run.text == text_snapshot
+
+
+@SIZES
+async def test_landed(ledger: Ledger, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
+    """The details of a call that landed, and was done once more."""
+    a_day(ledger)
+    looked_at(ledger)
+    async with start(size) as run:
+        await run.press("shift+tab", "j", "j", "enter")
+        await run.until_shown("write_file  #12", "did it land?", "done twice")
+        assert run.text == text_snapshot
+
+
+async def test_picture_of_verdicts(ledger: Ledger, start: Start, picture_snapshot: SnapshotAssertion) -> None:
+    a_day(ledger)
+    looked_at(ledger)
+    async with start((130, 32)) as run:
+        await run.press("shift+tab")
+        await run.until_shown("↓ landed", "∅ absent", "? unknown", "not checked")
+        assert picture(run) == picture_snapshot
+
+
+async def test_picture_of_landed(ledger: Ledger, start: Start, picture_snapshot: SnapshotAssertion) -> None:
+    a_day(ledger)
+    looked_at(ledger)
+    async with start((130, 32)) as run:
+        await run.press("shift+tab", "j", "j", "enter")
+        await run.until_shown("↓ landed", "possible double")
+        assert picture(run) == picture_snapshot
 
 
 @SIZES

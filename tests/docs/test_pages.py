@@ -88,7 +88,7 @@ def test_every_key_of_the_screen_is_on_the_page() -> None:
 
 def test_the_terms_of_the_filter() -> None:
     words = [word.rstrip(":") for row in table(CALLS["Filter"]) for word in code(row[0])]
-    assert words == ["tool", "state", "status", "session", "since", "until"]
+    assert words == ["tool", "state", "status", "verdict", "session", "since", "until"]
     assert set(words) == {*TERMS, "status"}
 
 
