@@ -131,8 +131,11 @@ class RepairWalkScreen(Screen[None]):
     def _paint(self) -> None:
         self.query_one(StepLine).show(self.step)
         notice = self.query_one("#notice", Static)
-        notice.update(self._notice)
-        notice.set_class(bool(self._notice), "-open")
+        several = self.step == FINDINGS and len(self.model.rows) > 1
+        text = self._notice or (words.finding_totals(self.model) if several else "")
+        notice.update(text)
+        notice.set_class(bool(text), "-open")
+        notice.set_class(bool(self._notice), "-wrong")
         self.query_one("#safety", Paragraphs).show(words.checks(self._checks, vouched=self._stopped_by is not None)
             if self._checks else [Paragraph("asking…", "quiet")])  # fmt: skip
         self._paint_findings()
@@ -143,7 +146,7 @@ class RepairWalkScreen(Screen[None]):
     def _paint_findings(self) -> None:
         table = self.query_one(FindingList)
         table.rows_changed()
-        table.say(count=words.finding_totals(self.model), empty=words.findings_empty(self.model))
+        table.say(count="", empty=words.findings_empty(self.model))
         one = self._finding
         evidence = self.query_one("#evidence", Paragraphs)
         evidence.display = self.step == FINDINGS
