@@ -31,6 +31,8 @@ class Window:
         if at <= self.until:
             self.until = at + self.span
             return None
+        if len(events) < self.limit or at - events[0][0] > self.span:
+            return None
         return self._reached()
 
     def _late(self, at: float, row_id: int) -> tuple[int, ...] | None:
