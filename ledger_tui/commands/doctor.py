@@ -53,6 +53,7 @@ def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
         policy.policy_file(place, PROMPTS),
         *prompts.honoured(place),
         *store_checks,
+        sessions.mended(place),
         *host.plugin(place),
         host.misleading_log(place),
     ]

@@ -184,14 +184,26 @@ def remove(home: Path, repair_id: str) -> None:
 
 
 def read_all(home: Path) -> tuple[Journal, ...]:
-    """Every journal that can be read, oldest first. Raises nothing for a folder that is not there."""
-    found = []
+    """Every journal that can be read, oldest first; see `unreadable` for the others. Raises nothing."""
+    return _survey(home)[0]
+
+
+def unreadable(home: Path) -> tuple[Path, ...]:
+    """Files that should be journals and cannot be understood: the repairs they stand for cannot be undone by us."""
+    return _survey(home)[1]
+
+
+def _survey(home: Path) -> tuple[tuple[Journal, ...], tuple[Path, ...]]:
+    found, odd = [], []
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder(home)):
-            if name.endswith(".json") and not name.startswith("."):
-                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                    found.append(read(folder(home) / name))
-    return tuple(sorted(found, key=lambda one: (one.at, one.repair_id)))
+        for name in sorted(os.listdir(folder(home))):
+            if not name.endswith(".json") or name.startswith("."):
+                continue
+            try:
+                found.append(read(folder(home) / name))
+            except (OSError, ValueError, KeyError, TypeError):
+                odd.append(folder(home) / name)
+    return tuple(sorted(found, key=lambda one: (one.at, one.repair_id))), tuple(odd)
 
 
 def read(path: Path) -> Journal:

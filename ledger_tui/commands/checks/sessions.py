@@ -1,4 +1,4 @@
-"""Checks of the host's session store: can it be read, and is a conversation lost in it?"""
+"""Checks of the host's session store: can it be read, is a conversation lost in it, did a repair end well?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from ledger_tui.commands import surveys
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
+from ledger_tui.routing import journal
 from ledger_tui.routing.survey import Survey
+from ledger_tui.routing.undo import repairs
 from ledger_tui.sources.guard import SourceError
 
 
@@ -39,3 +41,18 @@ def _lost(found: Survey) -> Check:
         )
     remedy = "Run: ledger-tui repair-routing, which names what you may choose from."
     return Check("lost-sessions", WARN, text, remedy)
+
+
+def mended(place: Place) -> Check:
+    """Repairs of this home: none may be left where its process died, and each journal must be readable for an undo."""
+    odd = journal.unreadable(place.home)
+    cut_short = [one for one in repairs(place.home) if one.crashed]
+    if cut_short:
+        remedy = f"Run: ledger-tui --state {cut_short[-1].store} repair-undo, which first brings it to an end."
+        return Check("repairs", WARN, f"A repair was cut short. {cut_short[-1].text}.", remedy)
+    if odd:
+        remedy = "Keep it and the copy beside it: by that copy the rows can be put back by hand."
+        return Check(
+            "repairs", WARN, f"The journal {odd[-1]} cannot be understood, so its repair cannot be undone.", remedy
+        )
+    return Check("repairs", OK, "No repair was cut short.")
