@@ -172,7 +172,7 @@ def test_a_link_and_an_attachment(world: World, board: Board) -> None:
     board.event("attached", world.before + 0.5, "t_2", filename="a.txt", size=1)
     asked = (
         ("kanban_link", {"parent_id": "t_1", "child_id": "t_2"}, "landed"),
-        ("kanban_link", {"parent_id": "t_3", "child_id": "t_2"}, "unknown"),
+        ("kanban_link", {"parent_id": "t_3", "child_id": "t_2"}, "absent"),
         ("kanban_attach", {"task_id": "t_2", "filename": "a.txt", "content_base64": "YQ=="}, "landed"),
         ("kanban_attach", {"task_id": "t_1", "filename": "a.txt", "content_base64": "YQ=="}, "absent"),
     )

@@ -145,8 +145,16 @@ class Around:
     def __init__(self) -> None:
         self._read: dict[tuple[tuple[str, ...], str], tuple[int, list[Recorded]]] = {}
 
-    def others(self, facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "") -> list[Recorded]:
-        """Calls of `tools` but this one, oldest first; with `word` only those whose arguments may hold it.
+    def others(
+        self,
+        facts: Facts,
+        call: Recorded,
+        tools: tuple[str, ...],
+        word: str = "",
+        looks: re.Pattern[str] | None = None,
+    ) -> list[Recorded]:
+        """Calls of `tools` but this one, oldest first, without those that only look; with `word` only those whose
+        arguments may hold it. `looks`: see `harmless`, the same for each word.
 
         Raises CannotTellError where the ledger cannot be asked or holds too many.
         """
@@ -154,7 +162,8 @@ class Around:
         known = self._read.get((tools, word))
         if known is None or start < known[0]:
             start_at = max(0, start - 10 * BEFORE)
-            known = self._read[(tools, word)] = (start_at, _ask(facts, tools, word, start_at))
+            found = [other for other in _ask(facts, tools, word, start_at) if not harmless(other, looks)]
+            known = self._read[(tools, word)] = (start_at, found)
         found = known[1][bisect_right(known[1], start, key=lambda other: other.id) :]
         return [other for other in found if other.id != call.id]
 
@@ -192,9 +201,11 @@ def once(facts: Facts, key: object, read: Callable[[], _T]) -> _T:
     return found
 
 
-def others(facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "") -> list[Recorded]:
+def others(
+    facts: Facts, call: Recorded, tools: tuple[str, ...], word: str = "", looks: re.Pattern[str] | None = None
+) -> list[Recorded]:
     """`Around.others` for this window on a home."""
-    return once(facts, Around, Around).others(facts, call, tools, word)
+    return once(facts, Around, Around).others(facts, call, tools, word, looks)
 
 
 def folder_time(facts: Facts, folder: Path) -> float:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from bisect import bisect_left
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any
 
 from .around import once
 from .facts import CannotTellError, Facts
-from .verdict import quoted
 
 GRAIN_S = 1.0
 
@@ -32,7 +30,23 @@ class Event:
     task_id: str
     kind: str
     at: float
+    latest: float = 0.0
+    """The latest time of an event up to this one: never falls, whatever a clock did."""
     payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All events of a board, in their order."""
+
+    events: Sequence[Event]
+    of_card: Mapping[str, Sequence[Event]]
+    cards: Mapping[str, tuple[str, str | None]]
+    """Title and text of each card that is there."""
+    edited: frozenset[str]
+    """Cards whose title or text may have been changed."""
+    whole_after: int
+    """Of the events from the one behind this index on none is missing; -1: of none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +54,17 @@ class Board:
     """What one board shows since a moment."""
 
     path: Path
-    events: tuple[Event, ...]
     whole: bool
     """Is every event since then still there?"""
+    since: float
+    told: Told
 
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """All events of a board, in their order."""
-
-    events: tuple[Event, ...]
-    latest: tuple[float, ...]
-    """For each event the latest time up to it: never falls, whatever a clock did."""
-    whole_after: int
-    """Of the events from the one behind this index on none is missing; -1: of none at all."""
+    def events(self, kinds: tuple[str, ...], task_id: str | None, until: float | None) -> list[Event]:
+        """Events of these kinds since the moment, of one card or of all, up to `until`."""
+        found = self.told.of_card.get(task_id, []) if task_id is not None else self.told.events
+        first = bisect_left(found, self.since, key=lambda event: event.latest)
+        last = len(found) if until is None else bisect_right(found, until, key=lambda event: event.latest)
+        return [event for event in found[first:last] if event.kind in kinds]
 
 
 def boards(facts: Facts, slug: str, since: float) -> tuple[Board, ...]:
@@ -87,20 +98,34 @@ def _paths(facts: Facts, slug: str) -> list[Path]:
 
 def _board(facts: Facts, path: Path, since: float) -> Board:
     told = once(facts, ("board", path), lambda: _all(facts, path))
-    start = bisect_left(told.latest, float(int(since)))  # The second in which the call came counts as well.
-    return Board(path, told.events[start:], start > told.whole_after)
+    first = float(int(since))  # The second in which the call came counts as well.
+    start = bisect_left(told.events, first, key=lambda event: event.latest)
+    return Board(path, start > told.whole_after, first, told)
 
 
-def _all(facts: Facts, path: Path) -> _Told:
+def _all(facts: Facts, path: Path) -> Told:
     sql = "SELECT id, task_id, kind, created_at, payload FROM task_events ORDER BY id"
     rows = [row for row in facts.rows(path, sql, limit=MOST) if _number(row[3])]
-    events = tuple(Event(str(r[1]), str(r[2]), float(r[3]), _payload(r[4])) for r in rows)
+    latest = accumulate((float(row[3]) for row in rows), max)
+    events = [
+        Event(str(r[1]), str(r[2]), float(r[3]), until, _payload(r[4])) for r, until in zip(rows, latest, strict=True)
+    ]
     given = facts.rows(path, "SELECT seq FROM sqlite_sequence WHERE name = 'task_events'")
     ids = [0, *(row[0] for row in rows)]
     gaps = [index for index in range(len(rows)) if ids[index + 1] != ids[index] + 1]
     if ids[-1] != (given[0][0] if given else 0):
         gaps.append(len(rows))
-    return _Told(events, tuple(accumulate((event.at for event in events), max)), max(gaps, default=-1))
+    of_card: dict[str, list[Event]] = {}
+    for event in events:
+        of_card.setdefault(event.task_id, []).append(event)
+    cards = facts.rows(path, "SELECT id, title, body FROM tasks", limit=MOST)
+    return Told(
+        events,
+        of_card,
+        {str(card): (str(title), None if body is None else str(body)) for card, title, body in cards},
+        frozenset(event.task_id for event in events if event.kind in ("edited", "specified")),
+        max(gaps, default=-1),
+    )
 
 
 def _number(value: object) -> bool:
@@ -113,14 +138,3 @@ def _payload(text: object) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def row(facts: Facts, path: Path, sql: str, *params: Any) -> Mapping[str, Any] | None:
-    """The only row of a question on a board, by column names; None where there is none or more than one."""
-    facts.step()
-    try:
-        cursor = facts.database(path).execute(sql, params)
-        rows = cursor.fetchmany(2)
-    except sqlite3.Error as error:
-        raise CannotTellError(f"{quoted(path)} cannot be asked ({error}).") from error
-    return dict(zip((c[0] for c in cursor.description), rows[0], strict=True)) if len(rows) == 1 else None

@@ -16,7 +16,6 @@ from .around import (
     LastWrite,
     chosen,
     explained,
-    harmless,
     issued,
     last_write,
     may_be_of,
@@ -46,7 +45,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     issued(call)
     store = once(facts, read, lambda: read(facts))
     around = others(facts, call, TOOLS)
-    by_hand = [other for other in others(facts, call, HANDS, "cron") if not harmless(other, _LOOKS)]
+    by_hand = others(facts, call, HANDS, "cron", _LOOKS)
     if action == "create":
         return judge_create(_created(call, facts, store, around, by_hand), facts.now)
     return judge_change(_changed(call, facts, store, action, around, by_hand), facts.now)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..secret_values import MARK
-from .around import HANDS, harmless, issued, may_be_of, may_explain, others, reads_as
-from .board import GRAIN_S, Board, Event, boards, row
+from .around import HANDS, SOON_S, issued, may_be_of, may_explain, others, reads_as
+from .board import GRAIN_S, Board, Event, boards
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import Verdict, absent, landed, quoted, unknown
@@ -50,7 +50,7 @@ class Seen:
     taken: int = 0
     """How many confirmed calls made such an event then: so many of the shared ones are theirs."""
     unlike: int = 0
-    """Events of that kind at that time, of nobody known, that do not fit or cannot be compared."""
+    """Events of that kind at that time, of nobody known, that cannot be compared."""
     later: int = 0
     """Events as asked for that came later than the call's would have, and that no recorded call explains."""
     whole: bool = True
@@ -89,26 +89,26 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     slug = facts.argument(call, "board") or ""
     found = boards(facts, slug if isinstance(slug, str) else "", at)
     around = others(facts, call, TOOLS)
-    by_hand = [other for other in others(facts, call, HANDS, "kanban") if not harmless(other)]
+    by_hand = others(facts, call, HANDS, "kanban")
     rivals = [other for other in around if _KINDS[other.tool_name] == kinds] + by_hand
     mine, shared, unlike, later, sure = [], 0, 0, 0, set()
     for board in found:
-        for event in board.events:
-            if event.kind not in kinds or not _names(call, facts, event):
+        for event in _events(call, facts, board, kinds):
+            if not _names(call, facts, event):
                 continue
             fits = _fits(call, facts, board, event)
+            if fits is False:
+                continue
             others_too = [
                 o for o in rivals if may_explain(o, event.at, GRAIN_S, alike=True) and _may(o, facts, board, event)
             ]
             sure |= {other.id for other in others_too if other.confirmed and other not in by_hand}
             if not may_be_of(call, event.at, GRAIN_S):
-                later += fits is not False and not others_too
-            elif fits is False or (fits is None and others_too):
+                later += not others_too
+            elif fits is None:
                 unlike += not any(other.confirmed or _asks_for(other, facts, board, event) for other in others_too)
             elif others_too:
                 shared += 1
-            elif fits is None:
-                unlike += 1
             else:
                 mine.append(_words(call, board, event))
     return judge_seen(
@@ -151,6 +151,21 @@ def _card_argument(call: Recorded) -> str:
     return "child_id" if call.tool_name == "kanban_link" else "task_id"
 
 
+def _events(call: Recorded, facts: Facts, board: Board, kinds: tuple[str, ...]) -> list[Event]:
+    """Events that may be the call's: those of its card; for a new card those of its seconds, and later ones of cards
+    with its title."""
+    if call.tool_name != "kanban_create":
+        card = facts.argument(call, _card_argument(call))
+        return board.events(kinds, card if isinstance(card, str) else None, None)
+    soon = max(call.settled_at or 0.0, issued(call)) + SOON_S
+    found = board.events(kinds, None, soon)
+    title = call.args.get("title")
+    for card, (name, _) in board.told.cards.items():
+        if not isinstance(title, str) or MARK in title or name == title.strip():
+            found += [event for event in board.events(kinds, card, None) if event.latest > soon]
+    return found
+
+
 def _names(call: Recorded, facts: Facts, event: Event) -> bool:
     """Is the event on the card that the call named? A worker need not name its own card."""
     if call.tool_name == "kanban_create":
@@ -182,7 +197,7 @@ def _asks_for(other: Recorded, facts: Facts, board: Board, event: Event) -> bool
 def _fits(call: Recorded, facts: Facts, board: Board, event: Event) -> bool | None:
     """Is the event what the call asked for, by its content? None where that cannot be compared."""
     if call.tool_name == "kanban_create":
-        return _is_card(call, facts, board.path, event.task_id)
+        return _is_card(call, facts, board, event.task_id)
     if call.tool_name == "kanban_link":
         return _same(call, facts, "parent_id", event.payload.get("parent"))
     if call.tool_name == "kanban_comment":
@@ -213,15 +228,17 @@ def _may_be_redacted(stored: str) -> bool:
     return "***" in stored or "..." in stored or "REDACTED" in stored.upper()
 
 
-def _is_card(call: Recorded, facts: Facts, path: Path, task_id: str) -> bool | None:
-    card = row(facts, path, "SELECT * FROM tasks WHERE id = ?", task_id)
+def _is_card(call: Recorded, facts: Facts, board: Board, task_id: str) -> bool | None:
+    card = board.told.cards.get(task_id)
     if card is None:
         return None
-    told = [_same(call, facts, name, card.get(name)) for name in ("title", "body") if _given(call, name)]
+    told = [
+        _same(call, facts, name, stored)
+        for name, stored in zip(("title", "body"), card, strict=True)
+        if _given(call, name)
+    ]
     if False in told:
-        # Cards can be edited: what was made may read otherwise now.
-        edited = "SELECT 1 AS n FROM task_events WHERE task_id = ? AND kind IN ('edited', 'specified') LIMIT 1"
-        return None if row(facts, path, edited, task_id) else False
+        return None if task_id in board.told.edited else False  # What was made may read otherwise now.
     return True if True in told else None
 
 

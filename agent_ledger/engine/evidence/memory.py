@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .around import HANDS, UNSEEN_S, LastWrite, folder_time, harmless, issued, last_write, others
+from .around import HANDS, UNSEEN_S, LastWrite, folder_time, issued, last_write, others
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import Verdict, absent, landed, quoted, unknown
@@ -117,7 +117,6 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     written = max(place.modified, place.changed) if place.exists else folder_time(facts, folder)
     around = [other for other in others(facts, call, TOOLS) if _same_file(other, target)]
     by_hand = [*others(facts, call, HANDS, "memor"), *others(facts, call, HANDS, "user.md")]
-    by_hand = [other for other in by_hand if not harmless(other)]
     write = last_write(call, written, [*around, *by_hand])
     changes = changes_of(call)
     done, shown = (_done(changes, entries), _shown(changes)) if changes else (_by_hash(call, facts, entries), "")

@@ -17,7 +17,6 @@ from .around import (
     LastWrite,
     explained,
     folder_time,
-    harmless,
     issued,
     last_write,
     may_be_of,
@@ -166,7 +165,7 @@ def _by_hash(call: Recorded, facts: Facts, asked: Asked, folder: Path, text: str
 
 def _others(call: Recorded, facts: Facts, name: str) -> list[Recorded]:
     word = name.rsplit("/", 1)[-1]
-    by_hand = [other for other in others(facts, call, HANDS, word) if not harmless(other)]
+    by_hand = others(facts, call, HANDS, word)
     found = [other for other in others(facts, call, TOOLS, word) if _mentions(other, facts, word)]
     return [other for other in [*found, *by_hand] if other.effect != "none"]
 
