@@ -188,6 +188,11 @@ def test_a_patch_of_an_untouched_file_is_absent(world: World) -> None:
     assert world.says(world.call("patch", CHANGE, at=world.after)).startswith("absent: ")
 
 
+def test_a_patch_that_had_nothing_left_to_change_is_unknown(world: World) -> None:
+    (world.work / "app.py").write_text("retries = 5\n")
+    assert world.says(world.call("patch", CHANGE, at=world.after)).startswith("unknown: ")
+
+
 def test_a_patch_whose_old_text_still_stands_is_absent_where_others_wrote_the_file(world: World) -> None:
     ghost = world.call("patch", CHANGE)
     (world.work / "app.py").write_text("retries = 3\nname = 2\n")
@@ -259,6 +264,7 @@ def test_a_patch_of_several_files_is_one_verdict_only_where_they_agree(world: Wo
     assert world.says(ghost).startswith("unknown: ")
     (world.work / "new.py").write_text("first\nsecond\n")
     assert world.says(ghost).startswith("landed: ")
+    (world.work / "app.py").write_text("def run():\n    return 1\n")
     later = world.call("patch", {"mode": "patch", "patch": V4A.replace("new.py", "other.py")}, at=world.after)
     assert world.says(later).startswith("absent: ")
 
@@ -304,9 +310,8 @@ def test_a_file_system_of_whole_seconds_gets_two(world: World) -> None:
 
 def test_a_missing_file_and_its_folder() -> None:
     gone = Place(Path("/w/f"), "")
-    for modified, explained, undoers, word in [
-        (999.9, True, (), "absent"), (1000.0, True, (), "unknown"), (1000.0, False, (), "unknown"),
-        (1000.0, True, (7,), "unknown"), (999.9, False, (7,), "absent"),
+    for modified, undoers, word in [
+        (999.9, (), "absent"), (1000.0, (), "unknown"), (1000.0, (7,), "unknown"), (999.9, (7,), "absent"),
     ]:  # fmt: skip
-        spot = Spot(gone, Place(Path("/w"), "folder", 0, modified, modified), explained)
+        spot = Spot(gone, Place(Path("/w"), "folder", 0, modified, modified))
         assert judge_missing(Facet(1000.0, 1600.0, spot, undoers=undoers))[0] == word

@@ -110,11 +110,11 @@ def _holds(call: Recorded, facts: Facts, text: str) -> bool | None:
 
 def _replace(call: Recorded, facts: Facts) -> Finding:
     facet, around = gather(call, facts, _named(call, facts))
-    if facet.spot.place.kind != "file" or facet.spot.untouched_since(facet.at):
+    if facet.spot.place.kind != "file":
         return judge_patch(facet)
     text = text_of(facts, facet.spot)
     old, new = (_argument_in(call, facts, name, text) for name in ("old_string", "new_string"))
-    if old is None and new is None:
+    if old is None and new is None and not facet.spot.untouched_since(facet.at):
         raise CannotTellError("The texts of the change are not stored whole, and are not found in the file.")
     read = read_as(facet, around, text, [(old or _NOWHERE, _NOWHERE if new is None else new)])
     # Without the old text nothing says that the new one was not there before: then any other call may explain it.
@@ -225,6 +225,11 @@ def judge_patch(facet: Facet) -> Finding:
     if place.kind != "file":
         return judge_no_file(facet)
     if spot.untouched_since(at):
+        if facet.holds:
+            return (
+                UNKNOWN,
+                f"{shown} read as after the change before the call already, which then has nothing to write.",
+            )
         return ABSENT, f"{shown} was last written {span(at - place.modified)} before the call."
     if facet.holds:
         if facet.rivals:

@@ -52,8 +52,6 @@ class Spot:
 
     place: Place
     folder: Place
-    explained: bool = True
-    """Is the folder's last change an entry that came and is still there? Else something was taken out last."""
 
     @property
     def shown(self) -> str:
@@ -76,13 +74,14 @@ def look(facts: Facts, path: Path) -> Spot:
             raise CannotTellError(f"{quoted(above)} is no folder.")
         above = above.parent
         folder = facts.look(above)
-    if place.exists:
-        return Spot(place, folder)
-    return Spot(place, folder, _explained(facts, folder))
+    return Spot(place, folder)
 
 
-def _explained(facts: Facts, folder: Place) -> bool:
-    """Does an entry that is there now carry the time of the folder's last change?"""
+def came_last(facts: Facts, folder: Place) -> bool:
+    """Is a folder's last change an entry that came and is still there? Else something was taken out last.
+
+    Looks at every entry.
+    """
     for name in facts.names(folder.path):
         entry = facts.look(folder.path / name)
         if (

@@ -31,7 +31,7 @@ def _change(call: Recorded, facts: Facts, change: v4a.Change) -> Finding:
         source, path = ("", change.path) if change.kind == "delete" else (change.path, change.target)
         return terminal_files.judge(call, facts, Effect(kind, path, source=source))
     facet, around = gather(call, facts, change.path)
-    if facet.spot.place.kind != "file" or (change.kind == "update" and facet.spot.untouched_since(facet.at)):
+    if facet.spot.place.kind != "file":
         return judge_write(facet) if change.kind == "add" else judge_patch(facet)
     text = text_of(facts, facet.spot)
     if change.kind == "add":

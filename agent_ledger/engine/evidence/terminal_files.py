@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .effects import Effect
 from .facts import CannotTellError, Facts, Place
 from .files import AT_ONCE_S, Facet, gather, judge_missing, judge_write, numbers, span, text_of
-from .located import look, need_place, place_of
+from .located import came_last, look, need_place, place_of
 from .recorded import Recorded
 from .touching import Others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
@@ -21,7 +21,10 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     facet, around = gather(call, facts, effect.path)
     if effect.kind == "remove":
         need_place(call)
-        return judge_removed(facet, made=around.made)
+        spot = facet.spot
+        looks = not spot.place.exists and not spot.untouched_since(facet.at)
+        taken = looks and not came_last(facts, spot.folder)
+        return judge_removed(facet, made=around.made, taken=taken)
     if not facet.spot.place.exists:
         return judge_missing(facet)
     if effect.kind == "folder":
@@ -136,8 +139,9 @@ def _not_alone(facet: Facet, moment: float) -> str:
     return ""
 
 
-def judge_removed(facet: Facet, *, made: bool) -> Finding:
-    """Pure: something was to be taken away. `made`: an earlier recorded call is known to have put it there."""
+def judge_removed(facet: Facet, *, made: bool, taken: bool) -> Finding:
+    """Pure: something was to be taken away. `made`: an earlier recorded call is known to have put it there; `taken`:
+    the last that happened to its folder is that something was taken out."""
     spot, at = facet.spot, facet.at
     folder = quoted(spot.folder.path, 160)
     if spot.place.exists:
@@ -152,7 +156,7 @@ def judge_removed(facet: Facet, *, made: bool) -> Finding:
     when = spot.folder.modified - at
     if when > AT_ONCE_S:
         return UNKNOWN, f"{spot.shown} is gone, but {folder} changed {span(when)} after the call: by whom is not known."
-    if made or not spot.explained:
+    if made or taken:
         return (
             LANDED,
             f"{spot.shown} is gone; {folder} last changed {span(when)} after the call, and no other call did it.",

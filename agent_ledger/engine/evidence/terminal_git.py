@@ -334,11 +334,15 @@ def _held(call: Recorded, facts: Facts, repository: Repository, there: Repositor
     need_place(call)
     mine, theirs = (reference(facts, one, f"refs/heads/{branch}") for one in (repository, there))
     spot = look(facts, there.shared / "refs" / "heads" / branch)
-    if not theirs:
-        return ABSENT, f"The remote, a folder of this machine, holds no branch {quoted(branch, 60)}."
+    pack = look(facts, there.shared / "packed-refs")
+    if not theirs and spot.untouched_since(call.at) and (not pack.place.exists or pack.untouched_since(call.at)):
+        return (
+            ABSENT,
+            f"The remote, a folder of this machine, holds no branch {quoted(branch, 60)}, and lost none since.",
+        )
     if mine and mine != theirs and spot.place.exists and spot.untouched_since(call.at):
         return ABSENT, f"The remote's {quoted(branch, 60)} was last moved before the call, and is not what is here."
-    return UNKNOWN, f"The remote holds a branch {quoted(branch, 60)}, but not when and by whom it was moved."
+    return UNKNOWN, f"What became of {quoted(branch, 60)} in the remote since the call cannot be told."
 
 
 def _local_remote(facts: Facts, repository: Repository, folder: Path, remote: str) -> Repository | None:
