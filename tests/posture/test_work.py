@@ -45,6 +45,8 @@ HEADS = {
     "pieces of words in a loop": ("for a in 1 2 3 4 5 6 7 8 9; do ", "$a"),
     "code in loops": ("for a in 1 2 3; do ", "for x in 1 2 3;python3 -c '"),
     "texts in code": ("python3 -c '", "sh -c 'a=$a$a;"),
+    "an alias and a variable that doubles": ("parallel 'alias a='", "eval a=$a$a;"),
+    "a document in a loop": ("for a in 1 2 3 4 5 6 7 8 9; do bash <<E\n", '"if $a'),
     "an alias of git": ("git -c alias.a='!", "{ ssh h ssh h "),
 }
 """What begins once, and what follows it again and again."""

@@ -75,7 +75,7 @@ class Shell:
         """Follow a text that a shell would run."""
         self._depth += 1
         if self._depth > 1:  # A text in a text in a text is read again and again.
-            self.weigh((1 if self._depth == 2 else 15) * len(text))
+            self.weigh((1 if self._depth == 2 else 15) * len(text) + expand.PART * text.count("$"))
         try:
             pipes = quick.read(text) if self._depth <= quick.DEEPEST else None
             return self.walk(parse(text, self._depth), stdin) if pipes is None else self.follow(pipes, stdin)
@@ -149,6 +149,7 @@ class Shell:
 
     def simple(self, node: Simple, stdin: Stream, *, chained: bool) -> Stream:
         for name, word in node.assignments:
+            self.weigh(expand.PART * (len(word) - 1))
             value = expand.text_of(word, self.variables, self.substitute)
             if name.endswith("+"):
                 name = name[:-1]
@@ -197,6 +198,7 @@ class Shell:
             if one.operator == "<<":
                 body = one.body or ""
                 if not one.literal and ("$" in body or "`" in body):
+                    self.weigh(expand.PART * body.count("$"))
                     body = expand.text_of(parse_text(body), self.variables, self.substitute)
                 stdin = Stream(body, frozenset({"here"}))
                 continue
