@@ -6,15 +6,19 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agent_ledger.engine import schema
+from agent_ledger.engine.evidence import delegate, opened, recorded
 from tests.evidence.makers import World
 
 from .conftest import MakeHome
 from .environments import Host
 from .home import Action, HermesHome
+from .model import call
 
 pytestmark = pytest.mark.host
 
@@ -36,8 +40,6 @@ class Played:
         self.world.db.close()
         self.world.paths = home.paths
         self.world.db = sqlite3.connect(home.paths.ledger, isolation_level=None)
-        from agent_ledger.engine import schema
-
         schema.prepare(self.world.db)
 
     def play(self, *actions: Action) -> list[int]:
@@ -160,3 +162,21 @@ def test_a_board_shows_every_change(host: Host, played: Played) -> None:
         played.never("kanban_create", {"title": "Third", "assignee": "worker"}),
     ]
     assert [played.said(row) for row in never] == ["absent"] * 3
+
+
+def test_a_delegate_that_was_sent_off(make_home: MakeHome, host: Host) -> None:
+    home = make_home("delegates")
+    task = {"goal": "[child] Read the file."}
+    home.model.script("[parent]", call("delegate_task", **(task if host.is_019 else {"tasks": [task]})), "done")
+    home.run({"do": "turn", "chat": "parent", "text": "[parent] go on", "toolsets": ["delegation"]})
+    with opened(home.paths, now=time.time()) as facts:
+        ledger = facts.ledger
+        assert ledger is not None
+        sql, params = recorded.query(schema.COLUMNS, "WHERE tool_name = 'delegate_task'")
+        (row,) = facts.ask(ledger, home.paths.ledger, sql, params)
+        sent = replace(recorded.from_row(row), status="PENDING", settled_at=None)
+        never = replace(sent, id=sent.id + 1, args={"goal": "Never sent."}, args_text="")
+        told, other = delegate.judge(sent, facts), delegate.judge(never, facts)
+    assert told is not None
+    assert other is not None
+    assert (told.verdict, other.verdict) == ("landed", "absent")

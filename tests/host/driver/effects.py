@@ -26,10 +26,7 @@ def _filled(value: Any) -> Any:
     return [_filled(item) for item in value] if isinstance(value, list) else value
 
 
-def _call(name: str, args: dict[str, Any]) -> Any:
-    import tools.memory_tool as memory  # type: ignore[import-not-found]
-    from tools.registry import registry  # type: ignore[import-not-found]
-
+def _call(memory: Any, registry: Any, name: str, args: dict[str, Any]) -> Any:
     if name == "memory":
         return memory.memory_tool(store=memory.load_on_disk_store(), **args)
     return registry.dispatch(name, args)
@@ -38,6 +35,10 @@ def _call(name: str, args: dict[str, Any]) -> Any:
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it registers the tools
+    import tools.memory_tool as memory  # type: ignore[import-not-found]
+    from tools.registry import registry  # type: ignore[import-not-found]
+
+    memory.load_on_disk_store()  # What a first use imports is no part of the call.
 
     with open(plan["report"], "a", encoding="utf-8") as report:
         for action in plan["actions"]:
@@ -46,7 +47,7 @@ def main() -> None:
                 continue
             args = _filled(action["args"])
             at = time.time()
-            result = _call(action["name"], args)
+            result = _call(memory, registry, action["name"], args)
             done = time.time()
             RESULTS[action.get("as", "")] = json.loads(result) if isinstance(result, str) else result
             line = {"name": action["name"], "args": args, "at": at, "done": done, "result": result}
