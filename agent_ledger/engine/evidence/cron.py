@@ -153,7 +153,7 @@ def judge_change(seen: Changed, now: float) -> Verdict:
 
 def _removed(seen: Changed, job: Job | None, now: float) -> Verdict:
     if job is not None:
-        return absent(now, f"The job {quoted(job.name)} ({job.id}) is still on the list.", job.standing())
+        return absent(now, f"The job {quoted(job.name)} ({job.id}) is still on the list.")
     missing = f"No job {quoted(seen.ref)} is on the list."
     if seen.write.before:
         return absent(now, missing, "It was gone before the call came, which changed nothing.")
