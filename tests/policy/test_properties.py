@@ -158,3 +158,14 @@ def test_work_is_bounded(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell.Shell, "step", step)
     examine("terminal", {"command": command})
     assert steps <= shell.MOST_STEPS + 1
+
+
+@pytest.mark.parametrize("head", ["f() { ", "", "x=$(", "cat <<E\n$("])
+def test_what_stands_behind_more_commands_than_are_read_is_said_to_be_unread(head: str) -> None:
+    found = acts("terminal", {"command": head + "a;b&" * 500 + "} " + " ".join(("rm", "-rf", "/srv/data"))})
+    assert "unreadable" in {act.kind for act in found}
+
+
+def test_what_stands_before_them_counts() -> None:
+    found = acts("terminal", {"command": "{ " + " ".join(("rm", "-rf", "/srv/data")) + ";" + "a;b&" * 500 + "}"})
+    assert {act.kind for act in found} == {"recursive-delete", "unreadable"}

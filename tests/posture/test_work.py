@@ -47,6 +47,8 @@ HEADS = {
     "texts in code": ("python3 -c '", "sh -c 'a=$a$a;"),
     "an alias and a variable that doubles": ("parallel 'alias a='", "eval a=$a$a;"),
     "a document in a loop": ("for a in 1 2 3 4 5 6 7 8 9; do bash <<E\n", '"if $a'),
+    "lines behind a head": ("sh -c 'for a in 1 2 3 4 5 6 7 8 9; do ", "f;"),
+    "closers without openers": ("su -c '", ")]"),
     "an alias of git": ("git -c alias.a='!", "{ ssh h ssh h "),
 }
 """What begins once, and what follows it again and again."""

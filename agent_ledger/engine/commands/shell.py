@@ -13,7 +13,7 @@ from .names import names
 from .places import normal
 from .run import NOTHING, SILENT, Found, Run, Stream, command_name, quote, shown, together
 from .syntax import parse, parse_text
-from .tree import Command, Compound, Pipeline, Redirection, Simple, UnreadableError
+from .tree import UNREAD, Command, Compound, Pipeline, Redirection, Simple, UnreadableError
 
 MOST_STEPS = 800
 """Commands, substitutions and words out of braces that are looked at in one call; what follows is unreadable."""
@@ -125,6 +125,8 @@ class Shell:
         if node.kind == "function":
             self.functions[node.name] = node.bodies[0]
             return SILENT
+        if node.kind == UNREAD:
+            raise UnreadableError("more commands than are looked at")
         if node.kind == "for":
             return self.loop(node, stdin)
         if node.kind == "subshell":
@@ -284,16 +286,14 @@ class Shell:
                     "kill-host", "CRITICAL", "a function that starts itself again and again (fork bomb)", name, name
                 )
             return Stream()
-        kept = {key: self.variables.get(key) for key in ("@", "*", "#", *"123456789")}
+        kept = {key: self.variables[key] for key in "@*#123456789" if key in self.variables}
         self.positional(arguments)
         try:
             return self.called(mark, lambda: self.walk(body, stdin))
         finally:
-            for key, value in kept.items():
-                if value is None:
-                    self.variables.pop(key, None)
-                else:
-                    self.variables[key] = value
+            for key in "@*#123456789":
+                self.variables.pop(key, None)
+            self.variables.update(kept)
 
     def alias(self, name: str, arguments: list[str], stdin: Stream) -> Stream:
         text = " ".join([self.aliases[name], *map(quote, arguments)])

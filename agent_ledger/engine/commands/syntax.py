@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .tree import DEEPEST, Command, Compound, Part, Pipeline, Redirection, Simple, UnreadableError, Word
+from .tree import DEEPEST, UNREAD, Command, Compound, Part, Pipeline, Redirection, Simple, UnreadableError, Word
 from .words import NAME, WordReader
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
@@ -23,6 +23,9 @@ _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|\{|\}|!|time)(?=[\s;&|()<>]|$)"
 )
 
+
+MOST = 850
+"""Commands of one text that are read, some more than are ever followed; behind them stands a mark."""
 
 REMEMBERED, SHORT = 8, 4_096
 """Texts whose tree is remembered, since loops have the same ones read again; and the longest of them."""
@@ -40,7 +43,12 @@ def _parse(text: str, depth: int) -> list[Pipeline]:
         found += reader.list_until(frozenset(), "")
         if reader.at < len(text):
             reader.at += 1  # A closer without its opener; the rest still counts.
-    return found
+    return found + _unread(reader)
+
+
+def _unread(reader: _Reader) -> list[Pipeline]:
+    """The mark, where commands were left unread."""
+    return [Pipeline([Compound(UNREAD)])] if reader.commands > MOST else []
 
 
 def parse_text(text: str, depth: int = 0) -> Word:
@@ -49,7 +57,9 @@ def parse_text(text: str, depth: int = 0) -> Word:
 
 
 def _parse_text(text: str, depth: int) -> Word:
-    return _Reader(text, depth).quoted("")
+    reader = _Reader(text, depth)
+    word = reader.quoted("")
+    return [*word, Part("command", body=unread)] if (unread := _unread(reader)) else word
 
 
 _parse_short = lru_cache(maxsize=REMEMBERED)(_parse)
@@ -60,6 +70,7 @@ class _Reader(WordReader):
     def __init__(self, text: str, depth: int) -> None:
         super().__init__(text, depth)
         self.waiting: list[tuple[Redirection, str, bool]] = []
+        self.commands = 0
 
     # -- lists and commands ----------------------------------------------------------------------------------------
 
@@ -155,6 +166,10 @@ class _Reader(WordReader):
 
     def command(self) -> Command | None:
         text = self.text
+        self.commands += 1
+        if self.commands > MOST:
+            self.at = len(text)
+            return None
         if text.startswith("(", self.at):  # Plain sh knows no arithmetic command: `((` is two subshells there.
             self.at += 1
             return self.closed(Compound("subshell", [self.list_until(frozenset(), ")")]), ")")

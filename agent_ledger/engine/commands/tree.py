@@ -9,6 +9,10 @@ DEEPEST = 24
 """Levels of nesting that are read; below them the text counts as unreadable."""
 
 
+UNREAD = "unread"
+"""Kind of the compound that stands for commands that nobody read."""
+
+
 class UnreadableError(Exception):
     """Nested deeper, or longer, than is worth reading."""
 
