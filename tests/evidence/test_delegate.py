@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 
 import pytest
@@ -37,12 +38,16 @@ class Store:
         self.db.executescript(
             "CREATE TABLE sessions(id TEXT PRIMARY KEY, parent_session_id TEXT, started_at REAL, model_config TEXT);"
             "CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content TEXT,"
-            " timestamp REAL);"
+            " tool_calls TEXT, timestamp REAL);"
             "CREATE TABLE async_delegations(delegation_id TEXT PRIMARY KEY, parent_session_id TEXT, state TEXT,"
             " dispatched_at REAL, task_json TEXT);"
         )
         self.db.execute("INSERT INTO sessions VALUES('s1', NULL, ?, NULL)", (self.at - 90.0,))
         self.message("s1", "user", "Go on.", -80.0)
+        self.message("s1", "assistant", "", -0.1)
+        # The agent's own word for every call that a test makes; ids are made of times.
+        asked = json.dumps([{"id": f"c{self.at + tenths / 10:.3f}"} for tenths in range(200)])
+        self.db.execute("UPDATE messages SET tool_calls = ? WHERE role = 'assistant'", (asked,))
 
     def message(self, session: str, role: str, content: str, after: float) -> None:
         self.db.execute(
@@ -101,6 +106,20 @@ def test_another_session_sent_it(world: World, store: Store) -> None:
 def test_one_from_before_the_call(world: World, store: Store) -> None:
     store.batch("deleg_1", -5.0, "Read the file.")
     assert world.verdict(world.call("delegate_task", ONE)).verdict == "absent"
+
+
+def test_a_store_that_does_not_know_of_the_call_is_no_proof(world: World, store: Store) -> None:
+    call = world.call("delegate_task", ONE)
+    assert world.verdict(call).verdict == "absent"
+    store.db.execute("DELETE FROM messages WHERE role = 'assistant'")
+    assert world.verdict(call).verdict == "unknown"
+
+
+def test_a_store_put_back_from_a_backup_is_no_proof(world: World, store: Store) -> None:
+    call = world.call("delegate_task", ONE)
+    store.db.close()
+    os.utime(world.paths.state, (world.before - 30.0, world.before - 30.0))
+    assert world.verdict(call).verdict == "unknown"
 
 
 def test_the_same_again(world: World, store: Store) -> None:

@@ -89,7 +89,7 @@ def test_with_a_deadline_network_mounts_are_not_asked(tmp_path: Path, monkeypatc
 def test_after_the_deadline_nothing_is_asked_any_more(world: World) -> None:
     ghost = world.recorded(world.call("write_file", {"path": "a", "content": "x"}, at=world.after))
     ticks = iter(range(1000))
-    hurried = Facts(world.paths, now=world.now, ledger=world.db, deadline=1.5, mono=lambda: float(next(ticks)))
+    hurried = Facts(world.paths, now=world.now, ledger=world.db, deadline=0.5, mono=lambda: float(next(ticks)))
     found = verify(ghost, hurried)
     assert (found.verdict, found.evidence) == ("unknown", ("Not checked: the time for it had run out.",))
 

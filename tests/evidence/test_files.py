@@ -31,6 +31,12 @@ def test_a_missing_file_in_an_untouched_folder_is_absent(world: World) -> None:
     assert "nothing came into" in world.says(ghost)
 
 
+def test_a_folder_that_was_put_back_with_its_times_is_no_proof(world: World) -> None:
+    ghost = world.call("write_file", NOTE)
+    os.utime(world.work, (world.before - 30.0, world.before - 30.0))
+    assert world.says(ghost).startswith("unknown: ")
+
+
 def test_a_folder_that_is_missing_too_is_missed_where_it_would_have_been(world: World) -> None:
     ghost = world.call("write_file", {**NOTE, "path": "a/b/c/note.md"}, at=world.after)
     assert world.says(ghost).startswith("absent: ")

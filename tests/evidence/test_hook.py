@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,10 +40,10 @@ def kept(home: Home) -> list[tuple[int, str, list[str]]]:
 def test_the_notice_says_what_landed_and_what_did_not(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    os.utime(folder, (1_700_000_000, 1_700_000_000))
     lose(home, tmp_path / "there.md", "alpha")
-    lose(home, folder / "gone.md", "beta", call="c2")
     (tmp_path / "there.md").write_text("alpha")
+    home.clock.advance(30)
+    lose(home, folder / "gone.md", "beta", call="c2")
     home.clock.advance(300)
     first, second = (line for line in home.turn().splitlines() if line.startswith("- #"))
     assert ": landed (" in first

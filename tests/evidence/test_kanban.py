@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,15 @@ def test_a_deleted_event_leaves_a_gap(world: World, board: Board) -> None:
     told = world.verdict(call)
     assert told.verdict == "unknown"
     assert "events since the call were deleted" in told.evidence[0]
+
+
+def test_a_board_put_back_from_a_backup_is_no_proof(world: World, board: Board) -> None:
+    call = world.call("kanban_create", CARD)
+    board.card(world.before - 90.0, title="Another")
+    assert world.verdict(call).verdict == "absent"
+    board.db.close()
+    os.utime(world.paths.home / "kanban.db", (world.before - 30.0, world.before - 30.0))
+    assert world.verdict(call).verdict == "unknown"
 
 
 def test_the_last_event_deleted_is_noticed_too(world: World, board: Board) -> None:

@@ -219,4 +219,4 @@ def folder_time(facts: Facts, folder: Path) -> float:
         folder = folder.parent
     if place.kind != "folder":
         raise CannotTellError(f"{quoted(folder)} is no folder of its own.")
-    return place.modified
+    return max(place.modified, place.changed)  # A backup put back keeps the time of its last change.

@@ -100,7 +100,8 @@ def _board(facts: Facts, path: Path, since: float) -> Board:
     told = once(facts, ("board", path), lambda: _all(facts, path))
     first = float(int(since))  # The second in which the call came counts as well.
     start = bisect_left(told.events, first, key=lambda event: event.latest)
-    return Board(path, start > told.whole_after, first, told)
+    whole = start > told.whole_after and not facts.look(path).put_back_since(since)
+    return Board(path, whole, first, told)
 
 
 def _all(facts: Facts, path: Path) -> Told:

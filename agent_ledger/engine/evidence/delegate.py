@@ -205,10 +205,24 @@ def _asked(call: Recorded) -> tuple[str, ...] | None:
     return tuple(goal.strip() for goal in goals if isinstance(goal, str) and goal.strip()) or None
 
 
+def _requested(facts: Facts, call: Recorded) -> bool:
+    """Does the store hold the agent's own word that it makes this call? It is written before the call is made."""
+    sql = (
+        "SELECT 1 FROM messages WHERE session_id = ? AND role = 'assistant' AND instr(coalesce(tool_calls, ''), ?) > 0"
+        " LIMIT 1"
+    )
+    if not call.tool_call_id:
+        return True  # The host gave none, so there is nothing to look for.
+    known = "tool_calls" in facts.columns(facts.state, "messages")
+    return known and bool(facts.rows(facts.state, sql, (call.session_id, call.tool_call_id)))
+
+
 def _kept(facts: Facts, call: Recorded, at: float, has_rows: bool) -> str:
     """Could a row or a session have been there and be gone?"""
     if not facts.rows(facts.state, "SELECT 1 FROM sessions WHERE id = ?", (call.session_id,)):
         return "The session that sent it is not in the store either."
+    if facts.look(facts.state).put_back_since(at) or not _requested(facts, call):
+        return "But the store does not go as far as the call: it may have been put back from a backup."
     if has_rows:
         done = "SELECT count(*) FROM async_delegations WHERE state NOT IN ('running', 'finalizing')"
         if facts.now - at > KEPT_S or facts.rows(facts.state, done)[0][0] >= KEPT:

@@ -72,6 +72,10 @@ class Place:
         """May its content have been written at or after `moment`? Either of both times says so."""
         return max(self.modified, self.changed) >= moment - self.slack
 
+    def put_back_since(self, moment: float) -> bool:
+        """Was it moved, copied with its times, or marked at or after `moment`? A database that is written is none."""
+        return self.changed - self.modified > COARSEST_S and self.changed >= moment - self.slack
+
 
 class Facts:
     """Asked by the verifiers. Every method may raise CannotTellError and nothing else."""

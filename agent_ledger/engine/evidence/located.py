@@ -61,7 +61,7 @@ class Spot:
         """Can nothing have been put here, changed here or taken from here at or after `moment`?"""
         if self.place.exists:
             return not self.place.touched_since(moment)
-        return self.folder.modified < moment - self.folder.slack
+        return not self.folder.touched_since(moment)  # A backup put back keeps the time of its last change.
 
 
 def look(facts: Facts, path: Path) -> Spot:
