@@ -29,9 +29,9 @@ import json, sys, time
 from tools.approval_detection import detect_dangerous_command
 took = []
 for command in json.load(sys.stdin):
-    begun = time.perf_counter()
+    begun = time.process_time()
     detect_dangerous_command(command)
-    took.append(time.perf_counter() - begun)
+    took.append(time.process_time() - begun)
 took.sort()
 print(json.dumps([took[len(took) // 2], sum(took)]))
 """
@@ -56,16 +56,28 @@ def long_commands() -> dict[str, str]:
         "backticks": "`",
         "finds": "find . -name a -exec rm {} + ; ",
     }
-    return {name: (part * (LONG // len(part) + 1))[:LONG] for name, part in parts.items()}
+    texts = {name: (part * LONG)[:LONG] for name, part in parts.items()}
+    for name, head, part in (
+        ("closers", "su -c '", ")]"),
+        ("lines in texts", "sh -c 'for a in 1 2 3 4 5 6 7 8 9; do ", "f;"),
+        ("a far shell", "ssh h '", "("),
+    ):
+        texts[name] = (head + part * LONG)[:LONG]
+    return texts
+
+
+def seconds(policy: ToolPolicy, text: str) -> float:
+    """The best of three, each of a text that was not judged before."""
+    return min(judged(policy, [{"tool": "terminal", "args": {"command": text[:-1] + last}}])[1][0] for last in "abc")
 
 
 def judged(policy: ToolPolicy, rows: list[dict[str, Any]]) -> tuple[list[bool], list[float]]:
     """(blocked?, seconds) for each row."""
     blocked, took = [], []
     for row in rows:
-        begun = time.perf_counter()
+        begun = time.process_time()
         decision = policy.decide(row["tool"], row["args"])
-        took.append(time.perf_counter() - begun)
+        took.append(time.process_time() - begun)
         blocked.append(decision.blocks)
     return blocked, took
 
@@ -107,10 +119,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     sets, everything, commands = measure_sets(policy, options.cases)
     if not everything:
         raise SystemExit(f"There are no cases in {options.cases}.")
-    slow = {
-        name: min(judged(policy, [{"tool": "terminal", "args": {"command": text}}])[1][0] for _ in range(3)) * 1e3
-        for name, text in long_commands().items()
-    }
+    slow = {name: seconds(policy, text) * 1e3 for name, text in long_commands().items()}
     found: dict[str, Any] = {"sets": sets, "median_ms": statistics.median(everything) * 1e3, "long_ms": slow}
     found["slowest_ms"] = max(everything) * 1e3
     if options.host_python:
