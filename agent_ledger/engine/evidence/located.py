@@ -52,6 +52,8 @@ class Spot:
 
     place: Place
     folder: Place
+    above: tuple[Place, ...] = ()
+    """The folders above that one."""
 
     @property
     def shown(self) -> str:
@@ -59,9 +61,9 @@ class Spot:
 
     def untouched_since(self, moment: float) -> bool:
         """Can nothing have been put here, changed here or taken from here at or after `moment`?"""
-        if self.place.exists:
-            return not self.place.touched_since(moment)
-        return not self.folder.touched_since(moment)  # A backup put back keeps the time of its last change.
+        if any(one.put_back_since(moment) for one in (self.folder, *self.above)):
+            return False  # Another tree may stand here now.
+        return not (self.place if self.place.exists else self.folder).touched_since(moment)
 
 
 def look(facts: Facts, path: Path) -> Spot:
@@ -74,7 +76,7 @@ def look(facts: Facts, path: Path) -> Spot:
             raise CannotTellError(f"{quoted(above)} is no folder.")
         above = above.parent
         folder = facts.look(above)
-    return Spot(place, folder)
+    return Spot(place, folder, tuple(facts.look(one) for one in above.parents))
 
 
 def came_last(facts: Facts, folder: Place) -> bool:
