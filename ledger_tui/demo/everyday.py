@@ -69,7 +69,7 @@ COTTAGE = Chat(
         ),
         Turn(
             -3.2 * HOUR,
-            "Ask the neighbour to water the plants while we are away, and remind me to bring the keys.",
+            "Ask the neighbour to water the plants while we are away. And the keys: remind me, and note it down.",
             (
                 heard_late(
                     mcp(
@@ -79,9 +79,10 @@ COTTAGE = Chat(
                     ),
                     after=14 * MIN,
                 ),
-                cron("keys", "0 8 9 5 *", "Tell Maren to bring the cottage keys to number 12."),
+                unheard(cron("keys", "0 8 9 5 *", "Tell Maren to bring the cottage keys to number 12.")),
+                unheard(write("bookings/keys.md", "Maren brings the cottage keys to number 12.\n")),
             ),
-            "I wrote to your neighbour and set a reminder.",
+            "I wrote to your neighbour, set a reminder and made a note of the keys.",
         ),
         Turn(-3.05 * HOUR, "Has the mail gone out?", (), "I have no confirmation for it yet; I will look again."),
         Turn(-2.7 * HOUR, "And now?", (), "Now it has: message m-5520."),
@@ -204,6 +205,18 @@ MIXED = Chat(
             ),
             "Printed. 🎉",
         ),
+        # While somebody watches: the process that works for this chat dies twice, each time before anything is done.
+        Turn(
+            4.0,
+            "One more: number 5, for the bakery.",
+            (replace(write("parcels/05.txt", "小包 5, Bäckerei am Markt\n"), killed=True),),
+        ),
+        Turn(
+            34.0,
+            "Is number 5 noted? And remind me to take it there on Monday.",
+            (replace(cron("number-5", "0 9 * * 1", "Take parcel 5 to the bakery."), killed=True),),
+        ),
+        Turn(64.0, "And?", (), "Neither is there: no label, and no reminder on the list. Shall I do both again?"),
     ),
 )
 

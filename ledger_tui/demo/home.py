@@ -11,6 +11,7 @@ from pathlib import Path
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import DATA_FOLDER, private_folder
 from ledger_tui.demo.errors import RefusedError
+from ledger_tui.demo.world import FOLDER
 
 try:
     import fcntl
@@ -29,7 +30,9 @@ them is the real one. Scenario {{scenario}}, seed {{seed}}.
 The next `ledger-tui demo --home` with this folder makes it anew. It can be deleted at any time.
 """
 
-_MADE = ("state.db", "state.db-wal", "state.db-shm", "gateway.lock", "gateway.pid", "cron", str(DATA_FOLDER))
+_MADE = (
+    "state.db", "state.db-wal", "state.db-shm", "gateway.lock", "gateway.pid", "cron", FOLDER, str(DATA_FOLDER),
+)  # fmt: skip
 """What a demonstration puts into its home, and takes away before it starts again. Nothing else is touched."""
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine.paths import Paths
+from agent_ledger.engine.records import utc_text
 from ledger_tui.demo import policies
 from ledger_tui.demo.hooks import Hooks, Ids, result_text
 from ledger_tui.demo.store import SessionStore, identity_of
 from ledger_tui.demo.story import Call, Chat, Compaction, Ending, Scenario, Switch, Turn
 from ledger_tui.demo.turn_start import TurnStart, block_message
+from ledger_tui.demo.world import World
 from ledger_tui.routing.hardened import Message, Routed
 
 THINKS_S = 1.5
@@ -64,7 +66,7 @@ class _Running:
 
 
 class Host:
-    """One simulated host. It reads no clock: whoever drives it tells when each beat is due."""
+    """One simulated host. Whoever drives it tells when each beat is due."""
 
     def __init__(
         self,
@@ -74,15 +76,17 @@ class Host:
         *,
         home: Path,
         seed: int,
+        clock: Callable[[], float],
         kill: Callable[[str, dict[str, Any], Ids], None],
     ) -> None:
-        """`kill` makes a call in another process and kills that process."""
+        """`clock`: the story's present, seconds since 1970. `kill` makes a call in another process and kills it."""
         self.hooks = hooks
         self.speed = 1.0
         self._store, self._routes, self._kill = store, store.routes(), kill
         self._chats = {chat.name: chat for chat in scenario.chats}
         self._paths = Paths(home)
         self._jobs = home / "cron" / "jobs.json"
+        self._clock, self._world = clock, World(home, clock())
         self._start = TurnStart([lambda **payload: self.hooks.pre_llm_call(**payload)])
         self._sessions: dict[str, _Session] = {}
         self._numbers = {name: random.Random(f"{seed} {name}") for name in self._chats}
@@ -321,14 +325,17 @@ class Host:
         self.plan(at, issue)
         if call.ending:
             text = result_text(call.result)
+            self._unless_refused(run, at + takes, lambda _: self._work(call, run.args))
             self._unless_refused(run, at + takes, lambda _: self.hooks.returned(call.tool, run.args, text, ids))
 
     def _work(self, call: Call, args: Mapping[str, Any]) -> None:
-        """What the simulated tools really do: a cron job that was created is written where a host keeps its jobs."""
+        """What the simulated tools really do: files are written, and a new cron job where a host keeps its jobs."""
+        self._world.work(call.tool, args, self._clock())
         if call.tool.startswith("cronjob") and args.get("action") == "create":
             jobs = json.loads(self._jobs.read_text(encoding="utf-8")) if self._jobs.exists() else {"jobs": []}
             kept = {name: args[name] for name in ("name", "schedule", "prompt") if name in args}
-            jobs["jobs"].append({"id": f"job{len(jobs['jobs']) + 1}", **kept, "enabled": True})
+            made = {"created_at": utc_text(self._clock()), "schedule_display": kept.get("schedule"), "enabled": True}
+            jobs["jobs"].append({"id": f"job{len(jobs['jobs']) + 1}", **kept, **made})
             self._jobs.parent.mkdir(exist_ok=True)
             self._jobs.write_text(json.dumps(jobs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

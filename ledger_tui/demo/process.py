@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine.paths import Paths
-from ledger_tui.demo import policies, release
+from ledger_tui.demo import policies, release, world
 from ledger_tui.demo.hooks import Door, Ids, Past, PastClock
 from ledger_tui.demo.host import Host
 from ledger_tui.demo.incident import hurried
@@ -73,6 +73,7 @@ def run(plan: Plan, stop: threading.Event) -> None:
     """Play the plan in its home, which has no `state.db` yet."""
     home = Path(plan.home)
     policies.put(Paths(home))
+    world.announce(home)
     scenario = SCENARIOS[plan.scenario]
     if plan.live_s is None:
         scenario = hurried(scenario, plan.speed)
@@ -88,7 +89,8 @@ def run(plan: Plan, stop: threading.Event) -> None:
         past,
         home=home,
         seed=plan.seed,
-        kill=lambda tool, args, ids: lost_writer(home, clock.wall(), tool, args, ids),
+        clock=lambda: moment[0](),
+        kill=lambda tool, args, ids: lost_writer(home, moment[0](), tool, args, ids),
     )
     gateway.play(host)
     try:
@@ -166,6 +168,7 @@ def lost_writer(home: Path, at: float, tool: str, args: dict[str, Any], ids: Ids
 
 def _victim() -> None:
     said = json.loads(sys.stdin.readline())
+    world.announce(Path(said["home"]))
     past = Past(Path(said["home"]), PastClock(said["at"]), elsewhere=False)
     past.issue(said["tool"], said["args"], said["ids"])
     sys.stdout.write("issued\n")

@@ -22,14 +22,14 @@ from ledger_tui.demo.incident_gateway import GRACE_S, Gateway
 from ledger_tui.demo.scenarios import SCENARIOS
 from ledger_tui.demo.store import identity_of
 from ledger_tui.demo.story import Scenario
-from ledger_tui.routing.apply import apply
 from ledger_tui.routing.orphans import NOBODY
-from ledger_tui.routing.plan import look, propose
 from ledger_tui.routing.read import Store, read_store
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.plan import look, propose
+from ledger_tui.routing.repair.undo import undo
 from ledger_tui.routing.resolver import Resolver
 from ledger_tui.routing.rows import Session
 from ledger_tui.routing.survey import Survey, survey
-from ledger_tui.routing.undo import undo
 
 from .conftest import Row, make, select
 
@@ -223,7 +223,7 @@ class Played:
         self.told: list[str] = []
         self.gateway = Gateway(scenario, home, self.clock.wall)
         self.gateway.tell = self.told.append
-        self.host = Host(scenario, self.gateway.store, Deaf(), home=home, seed=1, kill=never)
+        self.host = Host(scenario, self.gateway.store, Deaf(), home=home, seed=1, clock=self.clock.wall, kill=never)
         self.gateway.play(self.host)
 
     def until(self, at: float) -> None:

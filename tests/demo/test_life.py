@@ -73,7 +73,7 @@ def never(tool: str, args: dict[str, Any], ids: Ids) -> None:
 def host_of(home: Path, chat: Chat, hooks: Any, *, talks: bool = False) -> Host:
     scenario = Scenario("test", "", (chat,), frozenset({chat.name} if talks else ()))
     store = SessionStore(home / "state.db", lambda: OPENED_AT)
-    return Host(scenario, store, hooks, home=home, seed=1, kill=never)
+    return Host(scenario, store, hooks, home=home, seed=1, clock=lambda: OPENED_AT, kill=never)
 
 
 def moments(tmp_path: Path, *calls: Call) -> list[tuple[str, ...]]:

@@ -47,12 +47,13 @@ def test_calls_that_would_be_refused_are_written_down_and_ran(ledger: Ask) -> No
         " JOIN ledger l ON l.id = d.ledger_id ORDER BY d.id"
     )
     assert [(row["rule"], row["mode"], row["status"]) for row in found] == [
+        ("deletes", "dry_run", "ERROR:blocked"),  # Another plugin had refused it already.
         ("services", "dry_run", "CONFIRMED"),
         ("deletes", "dry_run", "PENDING"),
         ("deletes", "dry_run", "CONFIRMED"),
     ]
     (script,) = ledger("SELECT id FROM ledger WHERE args_json LIKE '%desk/scans/2030%'")
-    assert (found[2]["args_json"], json.loads(found[2]["call_ids"])) == (
+    assert (found[3]["args_json"], json.loads(found[3]["call_ids"])) == (
         '{"command": "sh desk/tidy.sh"}',
         [script["id"]],
     )
@@ -114,7 +115,7 @@ class Played:
         chat = Chat("one", "telegram", "One chat", turns)
         host = Host(
             Scenario("test", "", (chat,), frozenset(), switches),
-            store, past, home=self.home, seed=1, kill=never,
+            store, past, home=self.home, seed=1, clock=clock.wall, kill=never,
         )  # fmt: skip
         while (at := host.next_at()) is not None:
             clock.move_to(OPENED_AT + at)
