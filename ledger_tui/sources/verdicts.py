@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,10 @@ from agent_ledger.engine.schema import ForeignSchemaError
 from . import snapshot
 
 BITE = 100
-"""Calls that are looked at with one set of facts and kept in one go; a look at more would be older than it says."""
+"""Calls that are looked at and kept in one go."""
+
+FRESH_S = 5.0
+"""How long one set of facts is used: what has been read of the ledger serves many calls, but it grows old."""
 
 _IDS = 500
 _UNCONFIRMED = "WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
@@ -98,15 +102,16 @@ class VerdictSource:
     def verify_blocking(self, ids: Sequence[int], search: Search) -> Outcome:
         """The same in the thread that calls it. Raises SourceError."""
         outcome = Outcome(len(ids))
-        for start in range(0, len(ids), BITE):
-            if search.stopped:
-                break
-            calls = read(self._ledger, ids[start : start + BITE])
+        bites = [ids[start : start + BITE] for start in range(0, len(ids), BITE)]
+        while bites and not search.stopped:
+            end = time.monotonic() + FRESH_S
             with opened(self._paths, now=self._clock(), ledger=self._ledger, state=self._state) as facts:
-                found = verify_many(calls, facts, tell=search.note, stopped=lambda: search.stopped)
-            outcome.found += found
-            # A ledger that once could not be written is not tried again: each try may wait for seconds.
-            outcome.not_kept = outcome.not_kept or keep(self._ledger, found)
+                while bites and not search.stopped and time.monotonic() < end:
+                    calls = read(self._ledger, bites.pop(0))
+                    found = verify_many(calls, facts, tell=search.note, stopped=lambda: search.stopped)
+                    outcome.found += found
+                    # A ledger that once could not be written is not tried again: each try may wait for seconds.
+                    outcome.not_kept = outcome.not_kept or keep(self._ledger, found)
         return outcome
 
 
