@@ -70,6 +70,8 @@ def test_a_pause() -> None:
     assert changed("pause", job=late) == "unknown"
     assert changed("pause", write=BEFORE) == "absent"
     assert changed("pause", write=STRANGE) == "unknown"
+    assert changed("pause", write=KNOWN) == "absent"
+    assert changed("pause", write=KNOWN, undone=True) == "unknown"
 
 
 def test_a_resumption() -> None:
@@ -77,6 +79,8 @@ def test_a_resumption() -> None:
     again = Job("3f0c9a1b2c4d", "look", 50.0, paused_at=130.0, state="paused", enabled=False)
     assert changed("resume", job=paused) == "absent"
     assert changed("resume", job=again) == "unknown"
+    assert changed("resume", job=again, write=KNOWN) == "absent"
+    assert changed("resume", job=again, write=KNOWN, undone=True) == "unknown"
     assert changed("resume", write=OURS) == "landed"
     assert changed("resume", write=BEFORE) == "absent"
     assert changed("resume", write=KNOWN) == "unknown"
@@ -162,6 +166,14 @@ def test_an_identical_call_that_was_confirmed_made_the_one_job(world: World) -> 
     world.done("cronjob", CREATE, at=at, took=1.5)
     put(world, job(at + 0.2), written=at + 0.3)
     assert world.verdict(lost).verdict == "absent"
+
+
+def test_a_pause_that_a_later_call_took_back(world: World) -> None:
+    at = world.after - 60.5
+    lost = world.call("cronjob", {"action": "pause", "job_id": "3f0c9a1b2c4d"}, at=at - 1.0)
+    world.done("cronjob", {"action": "resume", "job_id": "look"}, at=at, took=1.5)
+    put(world, job(at - 90.0), written=at + 0.3)
+    assert world.verdict(lost).verdict == "unknown"
 
 
 def test_two_lost_calls_and_one_job(world: World) -> None:

@@ -233,3 +233,10 @@ def test_a_long_comment_whose_last_line_end_the_host_stripped(world: World, boar
     board.card(world.before - 90.0)
     board.comment(world.before + 0.5, args["body"].strip())
     assert world.verdict(call).verdict == "landed"
+
+
+def test_a_worker_that_names_no_card(world: World, board: Board) -> None:
+    call = world.call("kanban_complete", {"summary": "Done."})
+    assert world.verdict(call).verdict == "absent"
+    board.event("completed", world.before + 0.5)
+    assert world.verdict(call).verdict == "unknown"

@@ -261,3 +261,14 @@ def test_a_skill_whose_category_was_cut_off(world: World) -> None:
     (world.paths.home / "skills").mkdir()
     cut = world.call("skill_manage", args_json=text, args_cut=1, at=world.after, value_hashes='{"operations":"00"}')
     assert world.verdict(cut).verdict == "unknown"
+
+
+def test_a_skill_that_is_gone_may_have_been_in_any_category(world: World) -> None:
+    """The folder of all skills need not change when one goes out of a category."""
+    root = world.paths.home / "skills"
+    put(world, "x", folder="sea/other")
+    os.utime(root, (world.before - 50.0, world.before - 50.0))
+    call = world.call("skill_manage", {"action": "delete", "name": "tides"}, at=world.before)
+    assert world.verdict(call).verdict == "unknown"
+    later = world.call("skill_manage", {"action": "delete", "name": "moon"}, at=world.after)
+    assert world.verdict(later).verdict == "absent"

@@ -116,6 +116,8 @@ class Changed:
     """Was the job paused when this call would have done it?"""
     as_asked: bool | None = None
     """For an update: does the job have what was asked for? None where that cannot be compared."""
+    undone: bool = False
+    """May another recorded call have set it back since?"""
     other_before: bool = False
     """Did a recorded call shortly before leave it otherwise than this one asked for?"""
     renamed: bool = False
@@ -172,6 +174,8 @@ def _paused(seen: Changed, job: Job, now: float) -> Verdict:
         return absent(now, f"{name} has been paused since before the call, and not anew.")
     if job.paused_at is not None:
         return unknown(now, f"{name} was paused later than this call would have done it.")
+    if seen.undone and not seen.write.before:
+        return unknown(now, f"{name} is not paused, but another call may have resumed it since.")
     return _nothing(seen.write, now, f"{name} is not paused.")
 
 
@@ -180,6 +184,8 @@ def _resumed(seen: Changed, job: Job, now: float) -> Verdict:
     if job.state == "paused" or not job.enabled:
         if job.paused_at is not None and job.paused_at < seen.at:
             return absent(now, f"{name} is paused, and has been since before the call.")
+        if seen.undone and not seen.write.before:
+            return unknown(now, f"{name} is paused, but another call may have paused it since.")
         return _nothing(seen.write, now, f"{name} is paused.")
     if seen.write.before:
         return absent(now, f"{name} was not paused when the call came, and the list was not written since.")
@@ -307,6 +313,9 @@ def _changed(
         at=at,
         write=_write(call, store, around, by_hand),
         rivals=any(_may_rival(call, other, paused_at if action == "pause" else None) for other in [*same, *by_hand]),
+        undone=any(
+            o.id > call.id and o.effect != "none" for o in [*_undoers(action, around, facts, ref, jobs), *by_hand]
+        ),
         paused_by_it=paused_at is not None and may_be_of(call, paused_at),
         as_asked=_as_asked(call, facts, job) if job is not None and action == "update" else None,
         other_before=job is not None and _other_before(call, facts, store, action, job, around),
@@ -315,6 +324,14 @@ def _changed(
         ran_else=else_run,
         quiet=store.quiet,
     )
+
+
+_UNDO = {"pause": ("resume", "update", *_RUN, ""), "resume": ("pause", "update", "")}
+
+
+def _undoers(action: str, around: Sequence[Recorded], facts: Facts, ref: str, jobs: Sequence[Job]) -> list[Recorded]:
+    """Other calls that may set back what this one did; an action that is not stored may be any."""
+    return [o for o in around if _action(o) in _UNDO.get(action, ()) and _names(o, facts, ref, jobs)]
 
 
 def _looks_like_id(ref: str) -> bool:

@@ -198,6 +198,8 @@ def _fits(call: Recorded, facts: Facts, board: Board, event: Event) -> bool | No
     """Is the event what the call asked for, by its content? None where that cannot be compared."""
     if call.tool_name == "kanban_create":
         return _is_card(call, facts, board, event.task_id)
+    if not _given(call, _card_argument(call)):
+        return None  # A worker's own card: which one that was is not stored.
     if call.tool_name == "kanban_link":
         return _same(call, facts, "parent_id", event.payload.get("parent"))
     if call.tool_name == "kanban_comment":

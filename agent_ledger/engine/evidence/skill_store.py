@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..secret_values import MARK
-from .around import reads_as
+from .around import folder_time, once, reads_as
 from .facts import CannotTellError, Facts, Place
 from .recorded import Recorded, members
 from .verdict import quoted
@@ -21,6 +21,9 @@ ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
 SKILL_FILE = "SKILL.md"
 
 MOST_LOG = 8 * 2**20
+
+MOST_FOLDERS = 5_000
+"""Folders below `skills/` that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,7 @@ def folder_of(facts: Facts, name: str, category: str, *, new: bool, placed: bool
         if new and not place.exists:
             _only_here(facts)
         return place.path, place
-    found = [path for path in _nested(facts, root) if path.name == parts[-1]]
+    found = [path for path in once(facts, _skills, lambda: _skills(facts)) if path.name == parts[-1]]
     if len(found) != 1:
         _only_here(facts)
         if found:
@@ -218,21 +221,32 @@ def _no_links(facts: Facts, root: Path, parts: Sequence[str]) -> None:
             raise CannotTellError(f"{quoted(path)} is a link, which is not followed.")
 
 
-def _nested(facts: Facts, root: Path) -> list[Path]:
-    """Folders of skills below categories, two levels deep as the host keeps them."""
-    found = []
-    for category in _folders(facts, root):
-        for inner in _folders(facts, category):
-            found.append(inner)
-            found += [deep for deep in _folders(facts, inner) if facts.look(deep / SKILL_FILE).exists]
-    return [path for path in found if facts.look(path / SKILL_FILE).exists]
+def _skills(facts: Facts) -> list[Path]:
+    """Every folder that holds a skill, however deep it lies."""
+    return [path for path in all_folders(facts) if facts.look(path / SKILL_FILE).exists]
 
 
-def _folders(facts: Facts, path: Path) -> list[Path]:
-    if facts.look(path).kind != "folder":
-        return []
-    names = [name for name in facts.names(path) if not name.startswith(".")]
-    return [path / name for name in names if facts.look(path / name).kind == "folder"]
+def newest_folder(facts: Facts) -> float:
+    """When a name was last made, renamed or removed in any folder of the skills."""
+    root = facts.home / "skills"
+    return max(folder_time(facts, place) for place in (root, *all_folders(facts)))
+
+
+def all_folders(facts: Facts) -> list[Path]:
+    """The folders below `skills/`, but hidden ones. Raises CannotTellError where there are too many."""
+    found: list[Path] = []
+    ahead = [facts.home / "skills"]
+    while ahead:
+        path = ahead.pop()
+        if facts.look(path).kind != "folder":
+            continue
+        inner = [path / name for name in facts.names(path) if not name.startswith(".")]
+        inner = [one for one in inner if facts.look(one).kind == "folder"]
+        found += inner
+        ahead += inner
+        if len(found) > MOST_FOLDERS:
+            raise CannotTellError("There are more folders of skills than are looked into.")
+    return found
 
 
 def _only_here(facts: Facts) -> None:

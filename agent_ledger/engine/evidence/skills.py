@@ -26,7 +26,19 @@ from .around import (
 )
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
-from .skill_store import SKILL_FILE, Asked, NowhereError, Step, Wanted, asked_of, folder_of, log_of, steps_of, wanted
+from .skill_store import (
+    SKILL_FILE,
+    Asked,
+    NowhereError,
+    Step,
+    Wanted,
+    asked_of,
+    folder_of,
+    log_of,
+    newest_folder,
+    steps_of,
+    wanted,
+)
 from .verdict import ABSENT, LANDED, Verdict, absent, landed, quoted, unknown
 
 TOOLS = ("skill_manage",)
@@ -144,7 +156,29 @@ def _seen(call: Recorded, facts: Facts, part: Wanted, asked: Asked) -> Seen:
                 done = part.reads(text)
         return Seen(shown, part.gone, True, write, done, _after(call, around))
     write = last_write(call, folder_time(facts, place.path.parent), around)
+    if not new and not facts.look(folder).exists:
+        write = _anywhere(call, facts, part, around)
     return Seen(shown, part.gone, False, write, False, _after(call, around), _existed(call, around, part))
+
+
+def _anywhere(call: Recorded, facts: Facts, part: Wanted, around: Sequence[Recorded]) -> LastWrite:
+    """The same for a skill that is not there and may have been in any category: none of their folders may have changed.
+
+    Only a recorded call that made the skill says in which one it was.
+    """
+    youngest = once(facts, newest_folder, lambda: newest_folder(facts))
+    write = last_write(call, youngest, around)
+    made = [step for other in around if other.id < call.id for step in _creations(other, part.name)]
+    if not made:
+        return LastWrite(write.before, False, write.known)
+    category = part.category or made[-1].category
+    ours = last_write(call, folder_time(facts, facts.home / "skills" / category), around).ours
+    return LastWrite(write.before, ours, write.known)
+
+
+def _creations(other: Recorded, name: str) -> list[Step]:
+    steps = steps_of(other) if other.tool_name in TOOLS and other.confirmed else None
+    return [step for step in steps or () if step.action == "create" and step.name == name]
 
 
 def _by_hash(call: Recorded, facts: Facts, asked: Asked, folder: Path, text: str) -> bool | None:
