@@ -24,8 +24,8 @@ _RESERVED = re.compile(
 )
 
 
-MOST = 850
-"""Commands of one text that are read, some more than are ever followed; behind them stands a mark."""
+MOST = 600
+"""Commands of one text that are read, more than are mostly followed; behind them stands a mark."""
 
 REMEMBERED, SHORT = 8, 4_096
 """Texts whose tree is remembered, since loops have the same ones read again; and the longest of them."""
