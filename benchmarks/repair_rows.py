@@ -12,11 +12,11 @@ from pathlib import Path
 
 from benchmarks._paired import Report, arguments, interleaved, note, percentile
 from benchmarks._sessions import make
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.journal import RowChange, read_all
-from ledger_tui.routing.plan import look, propose
 from ledger_tui.routing.read import read_store
-from ledger_tui.routing.undo import undo
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.journal import RowChange, read_all
+from ledger_tui.routing.repair.plan import look, propose
+from ledger_tui.routing.repair.undo import undo
 
 
 class Watch:

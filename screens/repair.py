@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.routing.live import SurveyChange
-from ledger_tui.routing.settle import Repair
+from ledger_tui.routing.repair.settle import Repair
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.paragraphs import Paragraphs

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ledger_tui.routing.cards import Card, card
 from ledger_tui.routing.further import candidates
-from ledger_tui.routing.plan import Plan
+from ledger_tui.routing.repair.plan import Plan
 from ledger_tui.routing.survey import Survey
 
 from .policy_model import Rows

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.routing.apply import Applied, Step, apply
-from ledger_tui.routing.holders import SafetyCheck, safety_checks
-from ledger_tui.routing.plan import Plan, propose
-from ledger_tui.routing.refused import RefusedError
-from ledger_tui.routing.settle import Repair, repairs
+from ledger_tui.routing.repair.apply import Applied, Step, apply
+from ledger_tui.routing.repair.holders import SafetyCheck, safety_checks
+from ledger_tui.routing.repair.plan import Plan, propose
+from ledger_tui.routing.repair.refused import RefusedError
+from ledger_tui.routing.repair.settle import Repair, repairs
+from ledger_tui.routing.repair.undo import Undone, undo
 from ledger_tui.routing.survey import Survey
-from ledger_tui.routing.undo import Undone, undo
 from ledger_tui.sources.guard import SourceError
 
 from .feeds import Desk

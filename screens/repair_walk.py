@@ -13,11 +13,11 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Static
 
-from ledger_tui.routing.apply import Applied
-from ledger_tui.routing.holders import FAIL, OK, SafetyCheck
 from ledger_tui.routing.live import SurveyChange
-from ledger_tui.routing.plan import Plan
-from ledger_tui.routing.undo import Undone
+from ledger_tui.routing.repair.apply import Applied
+from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck
+from ledger_tui.routing.repair.plan import Plan
+from ledger_tui.routing.repair.undo import Undone
 from widgets.finding_list import FindingList
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList

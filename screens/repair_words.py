@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent_ledger.engine.inert import clip, inert
-from ledger_tui.routing.apply import Applied, Step
 from ledger_tui.routing.cards import Card
-from ledger_tui.routing.cells import Cell
-from ledger_tui.routing.holders import FAIL, OK, SafetyCheck
-from ledger_tui.routing.plan import Adoption, Answer, Change, Plan
-from ledger_tui.routing.settle import Repair
-from ledger_tui.routing.undo import Undone
+from ledger_tui.routing.repair.apply import Applied, Step
+from ledger_tui.routing.repair.cells import Cell
+from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck
+from ledger_tui.routing.repair.plan import Adoption, Answer, Change, Plan
+from ledger_tui.routing.repair.settle import Repair
+from ledger_tui.routing.repair.undo import Undone
 from widgets.look import age_text, count_text
 from widgets.paragraphs import Paragraph
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ledger_tui.routing.settle import Repair
+from ledger_tui.routing.repair.settle import Repair
 
 from .record_table import Field, Records, RecordTable
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands.errors import refused
 from ledger_tui.commands.output import speakable, warn
-from ledger_tui.routing.holders import FAIL, UNKNOWN, SafetyCheck
-from ledger_tui.routing.plan import Plan
+from ledger_tui.routing.repair.holders import FAIL, UNKNOWN, SafetyCheck
+from ledger_tui.routing.repair.plan import Plan
 
 STOPPED = "all stopped"
 

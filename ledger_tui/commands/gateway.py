@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ledger.engine.process import start_mark
-from ledger_tui.routing import gateway_files
+from ledger_tui.routing.repair import gateway_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from ledger_tui.commands.output import amount, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.repair_shapes import as_json, check_lines, dormant_lines, preview, row_text
 from ledger_tui.commands.surveys import stored
-from ledger_tui.routing.apply import Applied, apply
-from ledger_tui.routing.holders import FAIL, SafetyCheck, safety_checks
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
-from ledger_tui.routing.plan import LEFT_OUT, Findings, Plan, look, propose
-from ledger_tui.routing.refused import NothingToUndoError, RefusedError
-from ledger_tui.routing.undo import Repair, finish, repairs, undo
+from ledger_tui.routing.repair.apply import Applied, apply
+from ledger_tui.routing.repair.holders import FAIL, SafetyCheck, safety_checks
+from ledger_tui.routing.repair.plan import LEFT_OUT, Findings, Plan, look, propose
+from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
+from ledger_tui.routing.repair.undo import Repair, finish, repairs, undo
 from ledger_tui.routing.zombies import Zombie, find_zombies
 from ledger_tui.sources.guard import SourceError
 

@@ -9,12 +9,12 @@ from typing import Any
 from agent_ledger.engine.inert import clip, inert
 from agent_ledger.engine.records import utc_text
 from ledger_tui.commands.output import amount
-from ledger_tui.routing.apply import Applied
 from ledger_tui.routing.cards import card
-from ledger_tui.routing.cells import Cell
-from ledger_tui.routing.holders import SafetyCheck
-from ledger_tui.routing.options import options
-from ledger_tui.routing.plan import LEFT_OUT, Adoption, Answer, Change, Ending, Findings, Plan
+from ledger_tui.routing.repair.apply import Applied
+from ledger_tui.routing.repair.cells import Cell
+from ledger_tui.routing.repair.holders import SafetyCheck
+from ledger_tui.routing.repair.options import options
+from ledger_tui.routing.repair.plan import LEFT_OUT, Adoption, Answer, Change, Ending, Findings, Plan
 from ledger_tui.routing.rows import usable
 from ledger_tui.routing.zombies import Zombie
 

@@ -10,7 +10,7 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.severity import HIGH, MEDIUM, SEVERITIES
 from ledger_tui.commands.output import amount, duration, fit, table, terminal_width
 from ledger_tui.commands.place import Place
-from ledger_tui.routing.anomaly import KINDS, Anomaly
+from ledger_tui.routing.anomalies.kinds import KINDS, Anomaly
 from ledger_tui.routing.forest import Line
 from ledger_tui.routing.survey import Survey
 

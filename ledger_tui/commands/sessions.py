@@ -18,7 +18,7 @@ from ledger_tui.commands.output import document, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
 from ledger_tui.commands.target import target
-from ledger_tui.routing.anomaly import KINDS
+from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.ignored import IgnoredError, IgnoredFile
 from ledger_tui.routing.survey import Survey
 from ledger_tui.tmux_line import speaks_unicode

@@ -11,7 +11,7 @@ from typing import Any
 
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place
-from ledger_tui.routing.anomaly import Anomaly
+from ledger_tui.routing.anomalies.kinds import Anomaly
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
 from ledger_tui.routing.read import Layout, Progress, Store, Tell, read_layout, read_store

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from .collector import paused
+from .collecting import no_collections
 from .owners import is_gateway
 from .rows import Session
 
@@ -45,7 +45,7 @@ class Orphan:
     """Of a messaging platform; rows of other sources carry no key by nature."""
 
 
-@paused()
+@no_collections()
 def find_orphans(
     sessions: Mapping[str, Session], owner: str | None, *, max_gap_s: float = MAX_GAP_S
 ) -> tuple[Orphan, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from ledger_tui.sources.guard import connect, explain
 from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of_time
 
-from .collector import paused
+from .collecting import no_collections
 from .owners import store_owner
 from .resumed import Pause, find_resumed
 from .routes import legacy_routes
@@ -121,7 +121,7 @@ def read_sessions(
     layout = read_layout(connection)
     if "id" not in layout.sessions:
         return Store(owner=owner, layout=layout)
-    with paused(), _undisturbed(connection, layout.wal) as moved:
+    with no_collections(), _undisturbed(connection, layout.wal) as moved:
         reader = _Reader(connection, layout, tell, stopped)
         connection.text_factory = str  # Ten times as fast; `_page` falls back where a text is no UTF-8.
         spoken = reader.spoken()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .anomalies import Anomalies, find_anomalies
-from .collector import paused
+from .collecting import no_collections
 from .forest import Forest, grow
 from .further import Further, find_further
 from .ignored import Ignored
@@ -49,7 +49,7 @@ class Survey:
         return tuple(one for one in self.lost if (one.orphan_id, "orphan") not in self.ignored)
 
 
-@paused()
+@no_collections()
 def survey(store: Store, *, now: float, max_gap_s: float = MAX_GAP_S, ignored: Ignored = frozenset()) -> Survey:
     """Looks at every row; no database is touched. `now` in seconds since 1970."""
     orphans = find_orphans(store.sessions, store.owner, max_gap_s=max_gap_s)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from ledger_tui.routing import holders as holders_module
-from ledger_tui.routing import journal as journal_module
-from ledger_tui.routing.open_files import Holders
+from ledger_tui.routing.repair import holders as holders_module
+from ledger_tui.routing.repair import journal as journal_module
+from ledger_tui.routing.repair.open_files import Holders
 from screens.donors import DonorsScreen
 
 from .conftest import Run, Start

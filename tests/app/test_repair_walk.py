@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing import apply as apply_module
-from ledger_tui.routing import holders as holders_module
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.open_files import Holders
-from ledger_tui.routing.plan import propose
 from ledger_tui.routing.read import read_store
-from ledger_tui.routing.refused import RefusedError
+from ledger_tui.routing.repair import apply as apply_module
+from ledger_tui.routing.repair import holders as holders_module
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.open_files import Holders
+from ledger_tui.routing.repair.plan import propose
+from ledger_tui.routing.repair.refused import RefusedError
 from ledger_tui.routing.survey import survey
 from screens import repair_run as run_module
 from screens.donors import DonorsScreen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ledger_tui.routing.anomaly import KINDS
+from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.zombies import Grade
 
 from .pages import code, page, sections, table

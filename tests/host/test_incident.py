@@ -14,9 +14,9 @@ import pytest
 
 from ledger_tui.demo import command
 from ledger_tui.demo.incident import FETE
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.plan import look, propose
 from ledger_tui.routing.read import read_store
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.plan import look, propose
 
 from .environments import Host, python_of
 

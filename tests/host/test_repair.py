@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.plan import Plan
 from ledger_tui.routing.read import Store, read_store
-from ledger_tui.routing.refused import RefusedError
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.plan import Plan
+from ledger_tui.routing.repair.refused import RefusedError
+from ledger_tui.routing.repair.undo import undo
 from ledger_tui.routing.resolver import Peer
-from ledger_tui.routing.undo import undo
 from tests.routing.corpus import case, cases
 from tests.routing.stores import cells, change, clock, digest, gap, planned, repaired
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ledger_tui.routing.anomaly import Anomaly
+from ledger_tui.routing.anomalies.kinds import Anomaly
 from ledger_tui.routing.read import Store, read_store
 from ledger_tui.routing.survey import Survey, survey
 

@@ -26,8 +26,8 @@ def run(what: str, path: Path, home: Path, step: str, nth: int = 1, *, spill: bo
 
 
 def main(what: str, path: Path, home: Path, step: str, nth: int, spill: bool) -> None:
-    from ledger_tui.routing import writing
-    from ledger_tui.routing.undo import undo
+    from ledger_tui.routing.repair import writing
+    from ledger_tui.routing.repair.undo import undo
     from tests.routing.stores import clock, planned
 
     if spill:
@@ -43,7 +43,7 @@ def main(what: str, path: Path, home: Path, step: str, nth: int, spill: bool) ->
     if what == "undo":
         undo(path, home, clock=clock, stopped_by="the test", fault=fault)
         return
-    from ledger_tui.routing.apply import apply
+    from ledger_tui.routing.repair.apply import apply
 
     apply(path, home, planned(home, path), clock=clock, stopped_by="the test", fault=fault)
 

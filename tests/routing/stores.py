@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ledger_tui.routing.apply import Applied, apply
 from ledger_tui.routing.orphans import MAX_GAP_S
-from ledger_tui.routing.plan import Plan, look, propose
 from ledger_tui.routing.read import read_store
+from ledger_tui.routing.repair.apply import Applied, apply
+from ledger_tui.routing.repair.plan import Plan, look, propose
 from tests.routing.corpus import Case
 
 NOW = 1_786_298_400.0

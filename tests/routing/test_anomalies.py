@@ -11,7 +11,7 @@ import pytest
 
 from agent_ledger.engine.severity import HIGH, LOW, MEDIUM, SEVERITIES
 from ledger_tui.routing.anomalies import find_anomalies
-from ledger_tui.routing.anomaly import KINDS
+from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.read import read_store
 from tests.routing.handmade import DAY, NOW, Sessions
 

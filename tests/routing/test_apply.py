@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing.apply import Step, apply
-from ledger_tui.routing.journal import APPLIED, folder, read_all
-from ledger_tui.routing.refused import RefusedError
-from ledger_tui.routing.undo import repairs, undo
+from ledger_tui.routing.repair.apply import Step, apply
+from ledger_tui.routing.repair.journal import APPLIED, folder, read_all
+from ledger_tui.routing.repair.refused import RefusedError
+from ledger_tui.routing.repair.undo import repairs, undo
 from ledger_tui.sources.guard import SourceError
 from tests.routing.corpus import case
 from tests.routing.stores import NOW, cells, change, clock, digest, dump, planned, repaired

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ledger_tui.routing.adoption import refusal
-from ledger_tui.routing.plan import Plan
 from ledger_tui.routing.read import Store, read_store
+from ledger_tui.routing.repair.adoption import refusal
+from ledger_tui.routing.repair.plan import Plan
+from ledger_tui.routing.repair.undo import undo
 from ledger_tui.routing.resolver import Peer, Resolver
-from ledger_tui.routing.undo import undo
 from tests.routing.corpus import Case, cases
 from tests.routing.stores import cells, clock, dump, gap, planned, repaired
 

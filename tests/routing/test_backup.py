@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing import apply as applying
-from ledger_tui.routing import backup as backups
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.backup import make_backup, need_room
-from ledger_tui.routing.journal import alone, folder
-from ledger_tui.routing.refused import RefusedError
+from ledger_tui.routing.repair import apply as applying
+from ledger_tui.routing.repair import backup as backups
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.backup import make_backup, need_room
+from ledger_tui.routing.repair.journal import alone, folder
+from ledger_tui.routing.repair.refused import RefusedError
 from tests.routing.corpus import case
 from tests.routing.killed import ROOT
 from tests.routing.stores import change, clock, digest, dump, planned, repaired
@@ -124,7 +124,8 @@ def test_a_disk_that_fills_up_while_the_copy_is_written(place: Place) -> None:
     before = digest(path)
     script = (
         "import sys; from pathlib import Path; from tests.routing.stores import clock, planned\n"
-        "from ledger_tui.routing.apply import apply; from ledger_tui.routing.refused import RefusedError\n"
+        "from ledger_tui.routing.repair.apply import apply\n"
+        "from ledger_tui.routing.repair.refused import RefusedError\n"
         "path, home = map(Path, sys.argv[1:])\n"
         "try:\n    apply(path, home, planned(home, path), clock=clock, stopped_by='the test')\n"
         "except RefusedError as error:\n    print(error)\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing.journal import alone, folder
 from ledger_tui.routing.read import read_store
-from ledger_tui.routing.refused import RefusedError
-from ledger_tui.routing.undo import finish, repairs, undo
+from ledger_tui.routing.repair.journal import alone, folder
+from ledger_tui.routing.repair.refused import RefusedError
+from ledger_tui.routing.repair.undo import finish, repairs, undo
 from tests.routing import killed
 from tests.routing.corpus import case
 from tests.routing.stores import clock, dump, planned, repaired

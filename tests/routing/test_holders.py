@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from agent_ledger.engine.process import start_mark
-from ledger_tui.routing import open_files
-from ledger_tui.routing.apply import apply
-from ledger_tui.routing.holders import FAIL, OK, UNKNOWN, SafetyCheck, require_safe, safety_checks, worst
-from ledger_tui.routing.refused import RefusedError
+from ledger_tui.routing.repair import open_files
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.holders import FAIL, OK, UNKNOWN, SafetyCheck, require_safe, safety_checks, worst
+from ledger_tui.routing.repair.refused import RefusedError
 from tests.routing.corpus import case
 from tests.routing.stores import NOW, change, clock, digest, planned
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ledger_tui.routing.adoption import refusal
 from ledger_tui.routing.further import candidates
-from ledger_tui.routing.options import options
-from ledger_tui.routing.plan import look
 from ledger_tui.routing.read import read_store
+from ledger_tui.routing.repair.adoption import refusal
+from ledger_tui.routing.repair.options import options
+from ledger_tui.routing.repair.plan import look
 from tests.routing.corpus import Case, cases
 from tests.routing.stores import gap
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from ledger_tui.routing.adoption import (
+from ledger_tui.routing.further import Further
+from ledger_tui.routing.orphans import AMBIGUOUS, CONTESTED, Orphan, find_orphans
+from ledger_tui.routing.read import Layout, Store
+from ledger_tui.routing.repair.adoption import (
     HIDDEN_MARK,
     JOURNAL_LINK,
     KEEPS_STAMP,
@@ -20,11 +23,8 @@ from ledger_tui.routing.adoption import (
     applied,
     refusal,
 )
-from ledger_tui.routing.cells import CHANGEABLE, Cell
-from ledger_tui.routing.further import Further
-from ledger_tui.routing.orphans import AMBIGUOUS, CONTESTED, Orphan, find_orphans
-from ledger_tui.routing.plan import Findings, Plan, make_plan
-from ledger_tui.routing.read import Layout, Store
+from ledger_tui.routing.repair.cells import CHANGEABLE, Cell
+from ledger_tui.routing.repair.plan import Findings, Plan, make_plan
 from ledger_tui.routing.rows import COLUMNS, Session, markers, session
 
 KEY = "agent:main:telegram:dm:77"

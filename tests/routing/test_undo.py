@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger_tui.routing.cells import Cell, same
-from ledger_tui.routing.journal import (
+from ledger_tui.routing.repair.cells import Cell, same
+from ledger_tui.routing.repair.journal import (
     APPLIED,
     CellChange,
     Journal,
@@ -23,8 +23,8 @@ from ledger_tui.routing.journal import (
     read_all,
     write,
 )
-from ledger_tui.routing.refused import NothingToUndoError, RefusedError
-from ledger_tui.routing.undo import repairs, undo
+from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
+from ledger_tui.routing.repair.undo import repairs, undo
 from tests.routing.corpus import case
 from tests.routing.stores import NOW, cells, change, clock, digest, dump, planned, repaired
 

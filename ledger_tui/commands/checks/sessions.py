@@ -6,9 +6,9 @@ from ledger_tui.commands import surveys
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
-from ledger_tui.routing import journal
+from ledger_tui.routing.repair import journal
+from ledger_tui.routing.repair.undo import repairs
 from ledger_tui.routing.survey import Survey
-from ledger_tui.routing.undo import repairs
 from ledger_tui.sources.guard import SourceError
 
 

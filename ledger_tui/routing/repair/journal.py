@@ -19,10 +19,10 @@ from typing import Any
 
 from agent_ledger.engine.paths import Paths, UnsafePathError, private_file, private_folder
 
+from ..rows import Session
 from .cells import Cell
 from .plan import Plan
 from .refused import RefusedError
-from .rows import Session
 
 try:
     import fcntl

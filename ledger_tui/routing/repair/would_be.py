@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..owners import is_gateway
+from ..read import Store
+from ..reasons import ENDED_BY_A_PERSON
+from ..resolver import Peer, Resolver
+from ..routes import route
+from ..rows import Session
 from .adoption import Adoption, Change, adopt, applied, refusal
 from .cells import Cell, Cells
-from .owners import is_gateway
-from .read import Store
-from .reasons import ENDED_BY_A_PERSON
-from .resolver import Peer, Resolver
-from .routes import route
-from .rows import Session
 
 
 @dataclass(frozen=True, slots=True)

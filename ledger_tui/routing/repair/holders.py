@@ -15,10 +15,10 @@ from pathlib import Path
 from agent_ledger.engine.inert import inert
 from ledger_tui.sources.guard import SourceError, connect, explain
 
+from ..owners import store_owner
 from . import gateway_files
 from .leases import back_ends, clock_time, leases
 from .open_files import holders
-from .owners import store_owner
 from .refused import RefusedError
 
 OK, FAIL, UNKNOWN = "ok", "fail", "unknown"

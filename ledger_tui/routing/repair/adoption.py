@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..reasons import COMPRESSION, RECOVERABLE, SUPERSEDED
+from ..rows import Session, markers, number, text
 from .cells import IDENTITY, Cell, same
-from .reasons import COMPRESSION, RECOVERABLE, SUPERSEDED
-from .rows import Session, markers, number, text
 
 Row = Mapping[str, Cell]
 

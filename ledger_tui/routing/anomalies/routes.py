@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from .anomaly import Anomaly, note
-from .read import Store
-from .reasons import RECOVERABLE
-from .routes import route
+from ..read import Store
+from ..reasons import RECOVERABLE
+from ..routes import route
+from .kinds import Anomaly, note
 
 _HOLDER = re.compile(r"pid=(\d{1,10})(?:$|:(?:.*:)?pidns=(\d+)(?:$|:)|:)")
 

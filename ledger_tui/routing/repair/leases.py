@@ -7,8 +7,8 @@ import sqlite3
 import time
 from dataclasses import dataclass
 
+from ..rows import number
 from .gateway_files import alive
-from .rows import number
 
 TABLES = {"session_turn_leases": "a turn", "compression_locks": "a compaction"}
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from agent_ledger.engine.inert import clip
 
-from .anomaly import Anomaly, note
-from .owners import DEFAULT, is_gateway, key_profile
-from .read import Store
-from .rows import EARLIEST, LATEST, Session
+from ..owners import DEFAULT, is_gateway, key_profile
+from ..read import Store
+from ..rows import EARLIEST, LATEST, Session
+from .kinds import Anomaly, note
 
 LEFT_OPEN_S = 3 * 86_400.0
 """Silence after which a row of a program that should have ended it is called left open."""

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from .read import lenient
-from .rows import text
+from ..read import lenient
+from ..rows import text
 
 Cell: TypeAlias = int | float | str | bytes | None
 """A value with its storage class. Text that is no UTF-8 holds each odd byte as one lone surrogate."""

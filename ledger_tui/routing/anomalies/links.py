@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .anomaly import Anomaly, note
-from .forest import Forest
-from .orphans import is_orphan
-from .read import Store
-from .reasons import COMPRESSION
-from .relations import COMPRESSED, DELEGATE, OTHER
-from .rows import Session
+from ..forest import Forest
+from ..orphans import is_orphan
+from ..read import Store
+from ..reasons import COMPRESSION
+from ..relations import COMPRESSED, DELEGATE, OTHER
+from ..rows import Session
+from .kinds import Anomaly, note
 
 MANY = 20
 """Messages from which on a row that no list shows is missed by somebody."""

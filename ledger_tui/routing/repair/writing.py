@@ -15,9 +15,9 @@ from pathlib import Path
 
 from ledger_tui.sources.guard import SourceError, connect, explain
 
+from ..read import lenient
 from .cells import CHANGEABLE, Cell, same
 from .journal import RowChange
-from .read import lenient
 from .refused import RefusedError
 
 Fault = Callable[[str], None]

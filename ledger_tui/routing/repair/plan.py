@@ -14,11 +14,11 @@ from typing import Protocol
 
 from ledger_tui.sources.guard import connect
 
+from ..further import EMPTY_DONOR, Further, find_further
+from ..orphans import CONTESTED, MAX_GAP_S, Orphan, find_orphans
+from ..read import Store
 from .adoption import Adoption, Change
 from .cells import Cells, read_cells
-from .further import EMPTY_DONOR, Further, find_further
-from .orphans import CONTESTED, MAX_GAP_S, Orphan, find_orphans
-from .read import Store
 from .would_be import Answer, Candidate, Desk, Ending, Skipped
 
 __all__ = [

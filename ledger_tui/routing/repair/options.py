@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..orphans import MAX_GAP_S, Donors
+from ..rows import Session
 from .adoption import refusal
-from .orphans import MAX_GAP_S, Donors
 from .plan import Findings
-from .rows import Session
 
 MOST = 20
 """Most rows per lost row and user; a busy window holds no end of them."""

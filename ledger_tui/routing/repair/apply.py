@@ -15,17 +15,17 @@ from pathlib import Path
 
 from ledger_tui.sources.guard import connect, explain
 
+from ..owners import store_owner
+from ..read import Store, read_sessions
+from ..resolver import Peer, Resolver
+from ..routes import legacy_routes
 from . import journal as journals
 from .backup import Backup, broken_links, integrity, make_backup, need_room, remove
 from .cells import read_cells
 from .holders import FAIL, OK, UNKNOWN, SafetyCheck, require_safe
 from .journal import APPLIED, PREPARED, Journal
-from .owners import store_owner
 from .plan import Answer, Plan, look, make_plan, rows_concerned
-from .read import Store, read_sessions
 from .refused import RefusedError
-from .resolver import Peer, Resolver
-from .routes import legacy_routes
 from .settle import AFTER, BEFORE, hold, settle
 from .writing import AGAIN, CHANGED, Fault, data_version, file_number, need_rights, nothing, write_rows
 

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 from agent_ledger.engine.severity import HIGH, LOW, MEDIUM
 
-from .anomalies_links import link_anomalies
-from .anomalies_routing import lease_anomalies, lost_messages, routing_anomalies
-from .anomalies_rows import row_anomalies
-from .anomaly import Anomalies, Anomaly, note
-from .forest import Forest, grow
-from .further import EMPTY_KEY, MARKED, Further
-from .orphans import Orphan
-from .read import Store
-from .zombies import Zombie, host_answers
+from ..forest import Forest, grow
+from ..further import EMPTY_KEY, MARKED, Further
+from ..orphans import Orphan
+from ..read import Store
+from ..zombies import Zombie, host_answers
+from .kinds import Anomalies, Anomaly, note
+from .links import link_anomalies
+from .routes import lease_anomalies, lost_messages, routing_anomalies
+from .rows import row_anomalies
 
 __all__ = ["Anomalies", "Anomaly", "find_anomalies"]
 
