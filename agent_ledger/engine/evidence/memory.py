@@ -150,9 +150,9 @@ def _target(call: Recorded, facts: Facts) -> str:
         target = next((name for name in _FILES if facts.is_value(call, "target", name)), "")
     if target is None:
         target = "memory"
-    if target not in _FILES:
+    if not isinstance(target, str) or target not in _FILES:
         raise CannotTellError("Which memory was meant is not stored, or not known here.")
-    return str(target)
+    return target
 
 
 def changes_of(call: Recorded) -> tuple[Change, ...] | None:
