@@ -31,6 +31,9 @@ _IDS = 500
 _UNCONFIRMED = "WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
 """Spelled as the index over unconfirmed rows asks for."""
 
+BREATH_S = 0.0005
+"""Pause after each call, so that whoever draws meanwhile gets its turn at once."""
+
 Found = Sequence[tuple[Recorded, Verdict]]
 
 
@@ -56,6 +59,7 @@ class Search:
 
     def note(self, _: Recorded, verdict: Verdict) -> None:
         self.counts[verdict.verdict] += 1
+        time.sleep(BREATH_S)
 
 
 @dataclass(slots=True)

@@ -27,6 +27,7 @@ def test_there_is_one_for_every_promise() -> None:
         "repair_rows",
         "routing_scan",
         "tmux_line",
+        "verify_ghosts",
         "writers",
     ]
 
