@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Callable, Iterable
 
-from . import cron, delegate, files, kanban, mcp, memory, patches, skills, terminal, transcript
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import ABSENT, LANDED, UNKNOWN, Verdict, quoted, unknown
@@ -14,24 +14,30 @@ log = logging.getLogger(__name__)
 
 Judge = Callable[[Recorded, Facts], "Verdict | None"]
 
-_BY_NAME: dict[str, Judge] = {
-    "write_file": files.judge,
-    "patch": patches.judge,
-    "terminal": terminal.judge,
-    "cronjob": cron.judge,
-    "cronjob_manage": cron.judge,
-    "delegate_task": delegate.judge,
-    "memory": memory.judge,
-    "skill_manage": skills.judge,
+_BY_NAME = {
+    "write_file": "files",
+    "patch": "patches",
+    "terminal": "terminal",
+    "cronjob": "cron",
+    "cronjob_manage": "cron",
+    "delegate_task": "delegate",
+    "memory": "memory",
+    "skill_manage": "skills",
 }
+"""Tool to the module of its verifier. A module is loaded when it is first asked: the host's start need not wait."""
 
-_BY_START: tuple[tuple[str, Judge], ...] = (("kanban_", kanban.judge), ("mcp__", mcp.judge))
+_BY_START = (("kanban_", "kanban"), ("mcp__", "mcp"))
 
 
 def verifier_of(tool_name: str) -> Judge | None:
     """The verifier for a tool, by its old or its new name; None where there is none."""
-    found = _BY_NAME.get(tool_name)
-    return found or next((judge for start, judge in _BY_START if tool_name.startswith(start)), None)
+    name = _BY_NAME.get(tool_name) or next((name for start, name in _BY_START if tool_name.startswith(start)), None)
+    return None if name is None else _judge_of(name)
+
+
+def _judge_of(module: str) -> Judge:
+    judge: Judge = importlib.import_module(f".{module}", __package__).judge
+    return judge
 
 
 def verify(call: Recorded, facts: Facts) -> Verdict:
@@ -48,7 +54,7 @@ def _verified(call: Recorded, facts: Facts) -> Verdict:
     found = _asked(judge, call, facts, why) if judge is not None and facts.quick else None
     if found is not None and found.verdict != UNKNOWN:
         return found  # Where time is short the transcript is only asked where nothing else tells.
-    told = _asked(transcript.judge, call, facts, why)
+    told = _asked(_judge_of("transcript"), call, facts, why)
     if told is not None and told.verdict == ABSENT:
         return told
     if judge is not None and not facts.quick:
