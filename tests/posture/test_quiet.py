@@ -38,6 +38,11 @@ _QUOTED = (
     '"delete from t"',
     "'x > y'",
     '"a$b"',
+    "'$A b'",
+    "'$A'$B",
+    """'a'"$A's" """.strip(),
+    '"it\'s $A"',
+    "'{ print $1 }'",
     "r''m",
     'r"m"',
     "\\rm",
@@ -48,8 +53,8 @@ _ENDINGS = (
 )  # fmt: skip
 _COMMON = """
     git ls cat cp mv ln sed rm cd echo make python python3 pip npm docker kubectl find grep curl wget env timeout nohup
-    tee source . sh bash ssh tar chmod kill sqlite3 head sort xargs export set pytest foo ./foo /usr/bin/git z.py sudo
-    if for time while read eval alias
+    awk fd tee source . sh bash ssh chmod kill sqlite3 head sort xargs export set pytest foo ./foo /usr/bin/git z.py
+    sudo tar if for time while read eval alias
 """
 _HEADS = (
     st.sampled_from(_COMMON.split()) | st.sampled_from(harmless._PROGRAMS.split("|")) | st.sampled_from(sorted(_KNOWN))
@@ -116,6 +121,7 @@ READ = (
     ("find . -name a\\*b -exec ls {} \\;", [[["find", ".", "-name", "a*b", "-exec", "ls", "{}", ";"]]]),
     ("a \\\n  -b", [[["a", "-b"]]]),
     ("echo a#b ''", [[["echo", "a#b", ""]]]),
+    ("awk '{ s += $1 } END { print s }' f", [[["awk", "{ s += $1 } END { print s }", "f"]]]),
 )
 
 
@@ -129,7 +135,7 @@ def test_words(text: str, commands: list[list[list[str]]]) -> None:
 LEFT = (
     "if true; then ls; fi", "for f in a b; do ls; done", "x() { ls; }", "ls $(pwd)", "ls `pwd`", "cat <<E\nx\nE",
     "A=1 ls", "ls {a,b}", 'echo "$(ls)"', "ls | | wc", "| ls", "ls |", "(ls)", "ls <x", "$A ls", "ls é", "'a",
-    "ls $IFS",
+    "ls $IFS", '"it\'s $A"', "'$A'$B",
 )  # fmt: skip
 
 

@@ -49,6 +49,7 @@ HEADS = {
     "a document in a loop": ("for a in 1 2 3 4 5 6 7 8 9; do bash <<E\n", '"if $a'),
     "lines behind a head": ("sh -c 'for a in 1 2 3 4 5 6 7 8 9; do ", "f;"),
     "closers without openers": ("su -c '", ")]"),
+    "words out of braces in loops": ("for a in 1 2 3 4 5 6 7 8 9; do for a in 1 2 3; do ", "!{a,b}eval "),
     "an alias of git": ("git -c alias.a='!", "{ ssh h ssh h "),
 }
 """What begins once, and what follows it again and again."""

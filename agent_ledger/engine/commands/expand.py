@@ -52,6 +52,11 @@ def fields(words: list[Word], variables: Variables, substitute: Substitute) -> l
     return found
 
 
+def more_words(words: list[Word], expanded: list[str]) -> int:
+    """How many words came out of others, as far as that is known: beyond the most that are kept, it is guessed."""
+    return max(0, len(expanded) - len(words)) if len(expanded) <= 4 * MOST_WORDS else MOST_WORDS
+
+
 def text_of(word: Word, variables: Variables, substitute: Substitute) -> str:
     """The word as one text: an assignment's value, a redirection's target, a here-document."""
     pieces: list[str] = []

@@ -41,8 +41,7 @@ class Shell:
         self.found: dict[str, bool] = {}
         self.folder = ""
         self.acts: dict[tuple[str, str, str], Act] = {}
-        self.executed: list[str] = []
-        self.fetched: list[str] = []
+        self.executed, self.fetched = list[str](), list[str]()
         self.at_exit: list[str] = []
         """Texts that `trap` keeps for later: they see the variables as they are then."""
         self.commands: list[list[str]] = []
@@ -75,7 +74,7 @@ class Shell:
         """Follow a text that a shell would run."""
         self._depth += 1
         if self._depth > 1:  # A text in a text in a text is read again and again.
-            self.weigh((1 if self._depth == 2 else 15) * len(text) + expand.PART * text.count("$"))
+            self.weigh((1 if self._depth == 2 else 10) * len(text) + expand.PART * text.count("$"))
         try:
             pipes = quick.read(text) if self._depth <= quick.DEEPEST else None
             return self.walk(parse(text, self._depth), stdin) if pipes is None else self.follow(pipes, stdin)
@@ -160,7 +159,7 @@ class Shell:
             self.variables[name] = value[: expand.LONGEST_VALUE]
         self.weigh(expand.PART * (sum(map(len, node.words)) - len(node.words)))
         words = expand.fields(node.words, self.variables, self.substitute)
-        self.weigh(sum(map(len, words)), max(0, len(words) - len(node.words)))
+        self.weigh(sum(map(len, words)), expand.more_words(node.words, words))
         stdin, outputs_to = self.redirect(node.redirections, stdin)
         if words:
             printed = self.run(words, stdin, outputs_to, chained=chained)
@@ -393,6 +392,7 @@ class Shell:
         return Stream(None, run.stdin.origins - {"terminal"})
 
     def code(self, language: str, code: str, words: list[str]) -> None:
+        self.weigh(2 * len(code) if self._depth else 0)
         for kind, severity, what, target in self._judge_code(language, code):
             if kind == "shell":
                 self.script(target)
