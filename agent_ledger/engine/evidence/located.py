@@ -60,10 +60,17 @@ class Spot:
         return quoted(self.place.path, 160)
 
     def untouched_since(self, moment: float) -> bool:
-        """Can nothing have been put here, changed here or taken from here at or after `moment`?"""
-        if any(one.put_back_since(moment) for one in (self.folder, *self.above)):
-            return False  # Another tree may stand here now.
-        return not (self.place if self.place.exists else self.folder).touched_since(moment)
+        """Can nothing have been put here, changed here or taken from here at or after `moment`?
+
+        Raises CannotTellError where another tree may have stood here then.
+        """
+        if (self.place if self.place.exists else self.folder).touched_since(moment):
+            return False
+        for one in (self.folder, *self.above):
+            if one.put_back_since(moment):
+                what = "was moved there or put back since: what stood there before is not known."
+                raise CannotTellError(f"{quoted(one.path)} {what}")
+        return True
 
 
 def look(facts: Facts, path: Path) -> Spot:
