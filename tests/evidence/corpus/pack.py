@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import stat
 import tarfile
@@ -42,6 +43,8 @@ _FORGETTING = (
     "UPDATE writer SET machine = '0', boot_id = '0', pid_namespace = '0'",
 )
 """What tells of the machine that made the corpus."""
+
+_MACHINE = (socket.gethostname().encode(), b"a-machine")
 
 KEPT_TIMES = "times.json"
 
@@ -96,7 +99,8 @@ def _choose(source: Path, place: Path) -> dict[str, list[float]]:
     for path in _entries(source):
         name = path.relative_to(source)
         info = path.lstat()
-        times[str(name)] = [info.st_mtime, info.st_ctime]
+        # That the maker put the whole home aside is no part of its story.
+        times[str(name)] = [info.st_mtime, info.st_mtime if path == source else info.st_ctime]
         target = place / name
         if stat.S_ISDIR(info.st_mode):
             target.mkdir(parents=True, exist_ok=True)
@@ -106,7 +110,7 @@ def _choose(source: Path, place: Path) -> dict[str, list[float]]:
         elif path.suffix == ".db":
             _compacted(path, target)
         elif stat.S_ISREG(info.st_mode) and not path.name.endswith((".db-wal", ".db-shm", ".lock")):
-            shutil.copyfile(path, target)
+            target.write_bytes(path.read_bytes().replace(*_MACHINE))
             os.chmod(target, stat.S_IMODE(info.st_mode))
     return times
 
@@ -141,7 +145,10 @@ def _compacted(path: Path, target: Path) -> None:
 def unpack(folder: Path, packed: Path = PACKED) -> dict[str, Any]:
     """Unpack the corpus into `folder`; returns its index."""
     with tarfile.open(packed) as corpus:
-        corpus.extractall(folder, filter="tar")
+        if hasattr(tarfile, "tar_filter"):
+            corpus.extractall(folder, filter="tar")
+        else:  # The first releases of Python 3.11.
+            corpus.extractall(folder)
     found: dict[str, Any] = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     return found
 

@@ -54,8 +54,8 @@ def cron(scene: Scene) -> list[list[Case]]:
             told(f"{name}-{ending}", AFTER, *first, lost, *last),
             told(f"{name}-before", BEFORE, *first, Lost(tool, args, "before")),  # type: ignore[arg-type]
         ]
-        # What is still there tells of itself at any time; what is gone, only until the file is written again.
-        homes.append(home[::-1] if name == "remove" else home)
+        # Of what is gone, the file tells only until it is written again, and two of it at once tell of neither.
+        homes += [[case] for case in home] if name == "remove" else [home]
     homes.append(
         [
             told(

@@ -16,7 +16,7 @@ from tests.host.environments import Host, build
 from tests.host.home import DRIVER, install_plugin
 from tests.host.model import Calls, Model
 
-from .story import ABSENT, PARTLY, Call, Case, Forget, Lost, Person, Scene
+from .story import ABSENT, LANDED, PARTLY, Call, Case, Forget, Lost, Person, Scene
 
 TOOLSETS = {"write_file": "file", "patch": "file", "cronjob_manage": "cronjob", "delegate_task": "delegation"}
 """Toolset of a tool, where it is not its name's own start."""
@@ -85,10 +85,10 @@ def _actions(case: Case, scene: Scene, model: Model) -> Iterable[dict[str, Any]]
                 "text": f"[{chat} {number}] go on",
                 "toolsets": toolsets,
             }
-            if isinstance(step, Lost):
+            if step.cut:
                 # The knife counts within the turn, which makes this one call.
                 action["cut"] = {"tool": step.tool, "at": step.cut, "nth": 1}
-                action["truth"] = case.truth
+                action["truth"] = case.truth if isinstance(step, Lost) else LANDED
             yield action
 
 

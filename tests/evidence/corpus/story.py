@@ -59,11 +59,12 @@ Arguments = Mapping[str, Any] | Callable[[Scene], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that is made and confirmed. `other`: in a chat of its own, not in the story's."""
+    """A call that is made and confirmed, or lost as well where there is a `cut`. `other`: in a chat of its own."""
 
     tool: str
     args: Arguments
     other: bool = False
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
