@@ -24,7 +24,7 @@ LONGEST_BRACES = 300
 LONGEST_VALUE = 8_192
 """Characters that a variable keeps."""
 
-PART = 20
+PART = 30
 """What one more piece of a word (a variable, a quoted part) weighs, in characters."""
 
 LONGEST = 32_768
