@@ -18,7 +18,7 @@ from agent_ledger.engine.records import GHOST_REPORTED, STATES, Call, age_of, st
 from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals, Totals
 
-from .calls_view import View, fits
+from .calls_view import View, acted, fits
 from .judged import Judged, judged
 
 SETTLED_STATES = ("confirmed", "error", "revived")
@@ -171,7 +171,7 @@ class CallsModel:
         if held is not None and held.changed > call.changed:
             return self._states[call.id]
         session = self.session(call)
-        session.changed = max(session.changed, call.changed)
+        session.changed = max(session.changed, acted(call))
         if call.tool_name not in self.tools:
             self.tools.add(call.tool_name)
         is_new = call.id > self._heard_through and call.id not in self._fresh

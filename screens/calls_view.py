@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent_ledger.engine.queries import UNCHECKED, Filter
-from agent_ledger.engine.records import Call
+from agent_ledger.engine.records import Call, utc_seconds
 
 from .call_lists import SortedCalls, Window
 from .judged import Judged
+
+_KEEPING_US = 1_000_000
+"""A verdict that is kept raises a row's change counter to the time of the look, or to little more."""
 
 
 @dataclass(slots=True)
@@ -19,6 +22,15 @@ class View:
     pending: SortedCalls = field(default_factory=SortedCalls)
     ghosts: SortedCalls = field(default_factory=SortedCalls)
     settled: Window = field(default_factory=Window)
+
+
+def acted(call: Call) -> int:
+    """When the call itself last changed, in microseconds since 1970: that somebody looked at it does not count."""
+    checked = utc_seconds(call.checked_ts)
+    if checked is None or not 0 <= call.changed - int(checked * 1_000_000) < _KEEPING_US:
+        return call.changed
+    moments = map(utc_seconds, (call.ts, call.settled_ts, call.reported_ts, call.later_ts))
+    return int(max((moment for moment in moments if moment is not None), default=0.0) * 1_000_000)
 
 
 def fits(call: Call, state: str, told: Judged | None, wanted: Filter) -> bool:

@@ -26,9 +26,20 @@ from ledger_tui.commands.target import target
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
     "id", "ts", "session_id", "turn_id", "tool_call_id", "tool_name", "status", "state", "effect", "age_s", "grace_s",
-    "args", "args_truncated", "result_digest", "repeat_of", "verdict", "remarks",
+    "args", "args_truncated", "result_digest", "repeat_of", "verdict", "remarks", "checked_at", "evidence",
 )  # fmt: skip
-_MARKDOWN_COLUMNS = ("id", "ts", "state", "status", "session_id", "tool_name", "args", "result_digest", "remarks")
+_MARKDOWN_COLUMNS = (
+    "id",
+    "ts",
+    "state",
+    "status",
+    "session_id",
+    "tool_name",
+    "args",
+    "result_digest",
+    "verdict",
+    "remarks",
+)
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the start of a formula, also in its full-width forms."""

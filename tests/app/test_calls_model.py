@@ -285,3 +285,15 @@ def test_any_history_gives_the_counts_of_its_rows(steps: list[tuple[str, object,
     pending = {c.id for c in world.rows.values() if c.status == "PENDING" and model.matches(c, "pending")}
     assert set(ids(model.view.pending)) == pending
     assert model.counts().overdue == sum(counts["overdue"] for counts in expected.values())
+
+
+def test_looking_at_a_call_does_not_move_its_session_up() -> None:
+    issued = int((NOW - 10) * 1_000_000)
+    for changed, expected in (
+        (int(NOW * 1_000_000) + 7, issued),
+        (int((NOW + 5) * 1_000_000), int((NOW + 5) * 1_000_000)),
+    ):
+        model, _ = a_model()
+        call = a_call(verdict=Inert("landed"), checked_ts=Inert(utc_text(NOW)), changed=changed)
+        model.apply(a_change([call], reset=True))
+        assert model.sessions["s1"].changed == expected

@@ -20,7 +20,7 @@ ROW = {
     "id": 1, "ts": "2026-01-01T00:00:00.000Z", "session_id": "s", "turn_id": None, "tool_call_id": "c",
     "tool_name": "patch", "status": "CONFIRMED", "state": "confirmed", "effect": "done", "age_s": 1.5, "grace_s": 120.0,
     "args": {"a": 1}, "args_truncated": False, "result_digest": "ok", "repeat_of": None, "verdict": None,
-    "remarks": ["One.", "Two."],
+    "remarks": ["One.", "Two."], "checked_at": None, "evidence": [],
 }  # fmt: skip
 
 
@@ -53,6 +53,14 @@ def test_no_cell_starts_a_formula(start: str) -> None:
 def test_csv_survives_quotes_commas_and_line_breaks() -> None:
     (row,) = csv.DictReader(io.StringIO(to_text([{**ROW, "result_digest": 'a,"b"\nc\x1b[0m'}], "csv")))
     assert row["result_digest"] == 'a,"b"\\nc\\u001b[0m'
+
+
+def test_a_verdict_stands_with_its_time_and_evidence() -> None:
+    looked = {"verdict": "landed", "checked_at": "2026-01-01T00:05:00.000Z", "evidence": ["It is there.", "Really."]}
+    (row,) = csv.DictReader(io.StringIO(to_text([{**ROW, **looked}], "csv")))
+    assert (row["verdict"], row["checked_at"]) == ("landed", "2026-01-01T00:05:00.000Z")
+    assert row["evidence"] == "It is there. Really."
+    assert "| landed |" in to_text([{**ROW, **looked}], "md").splitlines()[2]
 
 
 def test_markdown_is_escaped() -> None:
