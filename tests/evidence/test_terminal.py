@@ -11,7 +11,8 @@ import pytest
 
 from agent_ledger.engine.evidence import effects
 from agent_ledger.engine.evidence.effects import Effect
-from agent_ledger.engine.evidence.terminal_git import Entry, Log, judge_commit, judge_reference, subject
+from agent_ledger.engine.evidence.git_store import Entry, Log
+from agent_ledger.engine.evidence.terminal_git import judge_commit, judge_reference, subject
 from agent_ledger.engine.evidence.verdict import together
 
 from .makers import World

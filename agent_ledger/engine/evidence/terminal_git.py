@@ -1,23 +1,19 @@
-"""What `git` was to do, read from its own files: references and their logs (gitrepository-layout(5)). No git is run."""
+"""What `git` was to do, told by the references and logs of its repository."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .effects import Effect
-from .facts import COARSE_S, CannotTellError, Facts
+from .facts import CannotTellError, Facts
 from .files import span
+from .git_store import Entry, Log, Repository, find, local_remote, packed, read_log, reference, since
 from .located import look, need_place, place_of
 from .recorded import Recorded
 from .touching import ended, others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
-
-LONGEST_LOG = 4 * 2**20
-"""Bytes of a log that are read."""
 
 AT_ONCE_S = 1.5
 """Git's logs keep whole seconds: what one says of so long after the call is the call's doing."""
@@ -28,55 +24,9 @@ PUSH_S = 10.0
 CLONE_S = 60.0
 
 _NAME = re.compile(r"[\w][\w./+-]*")
-_LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}\t(.*)")
 _VALUED = frozenset(
     {"-m", "--message", "-F", "--file", "--author", "--date", "-C", "-c", "-u", "--set-upstream-to", "-t"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a reference's log: the commit it then named, when, and what did it.
-
-    Git writes whole seconds; `exact`: `at` is finer, by the time of the log itself, whose last line it is.
-    """
-
-    commit: str
-    at: float
-    action: str
-    exact: bool = False
-
-    def since(self, moment: float) -> bool | None:
-        """Was it done at or after `moment`? None where it was in that very second."""
-        if self.exact:
-            return self.at >= moment - COARSE_S
-        return None if math.floor(moment) <= self.at < moment else self.at >= moment
-
-
-def since(entries: Sequence[Entry], moment: float) -> list[Entry]:
-    """Those that may have been done at or after `moment`; first those that surely were."""
-    found = [one for one in entries if one.since(moment) is not False]
-    return sorted(found, key=lambda one: one.since(moment) is None)
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A reference and its log. `whole`: does the log end with what the reference names now, so that nothing lacks?"""
-
-    entries: tuple[Entry, ...]
-    whole: bool
-
-    def reaches(self, moment: float) -> bool:
-        """Would what was done at `moment` still stand in it? Old entries go first, so an older one says so."""
-        return self.whole and (not self.entries or self.entries[0].at < moment)
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """`own`: this work tree's part; `shared`: that of all its work trees."""
-
-    own: Path
-    shared: Path
 
 
 def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
@@ -114,61 +64,6 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
 
 
 # -- gathering ---------------------------------------------------------------------------------------------------------
-
-
-def find(facts: Facts, folder: Path) -> Repository:
-    """The repository that a folder lies in. Raises CannotTellError where there is none."""
-    for above in (folder, *folder.parents):
-        mark = facts.look(above / ".git")
-        if mark.kind == "folder":
-            return Repository(mark.path, mark.path)
-        if mark.kind == "file":
-            text = facts.text(mark.path, limit=4096).strip()
-            if not text.startswith("gitdir: "):
-                break
-            own = Path(above, text.removeprefix("gitdir: "))
-            common = facts.look(own / "commondir")
-            shared = Path(own, facts.text(common.path, limit=4096).strip()) if common.kind == "file" else own
-            return Repository(own, shared)
-        if facts.look(above / "HEAD").kind == "file" and facts.look(above / "refs").kind == "folder":
-            return Repository(above, above)
-    raise CannotTellError(f"{quoted(folder)} lies in no repository that can be read.")
-
-
-def reference(facts: Facts, repository: Repository, name: str, depth: int = 0) -> str:
-    """The commit that a reference names; empty where it is not there."""
-    base = repository.own if name == "HEAD" else repository.shared
-    place = facts.look(base / name)
-    if place.kind == "file":
-        text = facts.text(place.path, limit=4096).strip()
-        if not text.startswith("ref: "):
-            return text
-        return reference(facts, repository, text.removeprefix("ref: "), depth + 1) if depth < 5 else ""
-    return _packed(facts, repository).get(name, "")
-
-
-def _packed(facts: Facts, repository: Repository) -> dict[str, str]:
-    place = facts.look(repository.shared / "packed-refs")
-    if not place.exists:
-        return {}
-    lines = facts.text(place.path).splitlines()
-    return {
-        name: commit for commit, _, name in (line.partition(" ") for line in lines) if name and commit[:1] not in "#^"
-    }
-
-
-def read_log(facts: Facts, repository: Repository, name: str) -> Log:
-    """The log of a reference; no entries where there is none, whole only where the reference is not there, either."""
-    base = repository.own if name == "HEAD" else repository.shared
-    place = facts.look(base / "logs" / name)
-    now = reference(facts, repository, name)
-    if not place.exists:
-        return Log((), not now)
-    found = map(_LINE.fullmatch, facts.text(place.path, limit=LONGEST_LOG).splitlines())
-    entries = tuple(Entry(match[2], float(match[3]), match[4]) for match in found if match)
-    if entries and 0 <= place.modified - entries[-1].at < 2:
-        entries = (*entries[:-1], replace(entries[-1], at=place.modified, exact=True))
-    return Log(entries, bool(entries) and entries[-1].commit == now)
 
 
 def _rivals(call: Recorded, facts: Facts, effect: Effect, verb: str) -> tuple[Recorded, ...]:
@@ -220,10 +115,10 @@ def _reference(
     spot = look(facts, repository.shared / kind / name)
     if not spot.place.exists:
         need_place(call)
-        packed = bool(_packed(facts, repository).get(f"{kind}/{name}"))
+        packed_away = bool(packed(facts, repository).get(f"{kind}/{name}"))
         pack = look(facts, repository.shared / "packed-refs")
         kept = spot.untouched_since(call.at) and (not pack.place.exists or pack.untouched_since(call.at))
-        return judge_missing_reference(name, packed=packed, kept=kept)
+        return judge_missing_reference(name, packed=packed_away, kept=kept)
     log = read_log(facts, repository, f"{kind}/{name}")
     born = log.entries[0] if log.entries else Entry("", spot.place.modified, "", exact=True)
     return judge_reference(call.at, name, born, beside=_beside(born.at, rivals))
@@ -319,7 +214,7 @@ def _push(
             when = span(hits[0].at - call.at)
             return LANDED, f"The log of {shown} says that it was pushed {when} after the call."
         return UNKNOWN, f"{shown} was pushed since, perhaps by another call."
-    there = _local_remote(facts, repository, folder, remote)
+    there = local_remote(facts, repository, folder, remote)
     if there is None:
         return (
             UNKNOWN,
@@ -343,24 +238,6 @@ def _held(call: Recorded, facts: Facts, repository: Repository, there: Repositor
     if mine and mine != theirs and spot.place.exists and spot.untouched_since(call.at):
         return ABSENT, f"The remote's {quoted(branch, 60)} was last moved before the call, and is not what is here."
     return UNKNOWN, f"What became of {quoted(branch, 60)} in the remote since the call cannot be told."
-
-
-def _local_remote(facts: Facts, repository: Repository, folder: Path, remote: str) -> Repository | None:
-    text = facts.text(repository.shared / "config", limit=2**20)
-    section = ""
-    for line in text.splitlines():
-        head = re.fullmatch(r'\s*\[remote "([^"]*)"\]\s*', line)
-        if head or line.lstrip().startswith("["):
-            section = head[1] if head else ""
-        name, _, value = line.partition("=")
-        if section == remote and name.strip() == "url":
-            url = value.strip().removeprefix("file://")
-            if re.match(r"[\w+.-]+://|[\w.-]+@?[\w.-]*:", url):
-                return None
-            place = Path(folder, url)
-            facts.refuse_network(place)
-            return find(facts, place) if facts.look(place).kind == "folder" else None
-    return None
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
