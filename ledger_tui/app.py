@@ -102,6 +102,9 @@ class LedgerApp(App[None]):
         self.state_changed: Signal[StateChange] = Signal(self, "state")
         self.row_source = RowSource(self.ledger_source.path, clock=clock)
         self.refusal_source = RefusalSource(self.ledger_source.path, clock=clock)
+        self.verdict_source = VerdictSource(
+            paths, ledger=self.ledger_source.path, state=self.state_source.path, clock=clock
+        )
         self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock, mono=mono)
         self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
         self._latest: LedgerChange | None = None
@@ -111,7 +114,7 @@ class LedgerApp(App[None]):
             ledger=self.ledger_source,
             rows=self.row_source,
             refusals=self.refusal_source,
-            verdicts=VerdictSource(paths, ledger=self.ledger_source.path, state=self.state_source.path, clock=clock),
+            verdicts=self.verdict_source,
             policy_files=PolicyFiles(paths),
             ledger_changed=self.ledger_changed,
             state_changed=self.state_changed,
@@ -208,6 +211,7 @@ async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
         await stack.enter_async_context(app.row_source)
         await stack.enter_async_context(app.refusal_source)
         await stack.enter_async_context(app.state_source)
+        stack.push_async_callback(app.verdict_source.end)
         yield app
 
 

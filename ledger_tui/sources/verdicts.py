@@ -7,9 +7,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from agent_ledger.engine.evidence import Recorded, Verdict, opened, recorded, verify_many
 from agent_ledger.engine.evidence.verdict import VERDICTS
@@ -30,6 +32,9 @@ FRESH_S = 5.0
 _IDS = 500
 _UNCONFIRMED = "WHERE status IN ('PENDING', 'GHOST_REPORTED') AND status <> 'CONFIRMED'"
 """Spelled as the index over unconfirmed rows asks for."""
+
+PARTING_S = 1.0
+"""How long the app waits for that when it is left."""
 
 BREATH_S = 0.0005
 """Pause after each call, so that whoever draws meanwhile gets its turn at once."""
@@ -81,6 +86,7 @@ class VerdictSource:
         self._paths, self._clock = paths, clock
         self._ledger, self._state = ledger or paths.ledger, state or paths.state
         self._unkept: dict[int, Verdict] = {}
+        self._thread: threading.Thread | None = None
 
     @property
     def unkept(self) -> Mapping[int, Verdict]:
@@ -92,8 +98,24 @@ class VerdictSource:
 
     async def verify(self, ids: Sequence[int], search: Search) -> Outcome:
         """Look for evidence on these calls. Ids that the ledger does not hold are left out. Raises SourceError."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Outcome] = loop.create_future()
+
+        def tell(set_done: Callable[[Any], None], told: Any) -> None:
+            with suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+                loop.call_soon_threadsafe(lambda: None if done.done() else set_done(told))
+
+        def run() -> None:
+            try:
+                tell(done.set_result, self.verify_blocking(ids, search))
+            except Exception as error:
+                tell(done.set_exception, error)
+
+        # Not one that Python waits for at its end: a dead network mount may hold it for ever.
+        self._thread = threading.Thread(target=run, name="verdicts", daemon=True)
+        self._thread.start()
         try:
-            outcome = await asyncio.to_thread(self.verify_blocking, ids, search)
+            outcome = await done
         finally:
             search.stop()  # Whoever waited may have been cancelled: the thread is to end, too.
         for call, verdict in outcome.found:
@@ -102,6 +124,11 @@ class VerdictSource:
             else:
                 self._unkept.pop(call.id, None)
         return outcome
+
+    async def end(self) -> None:
+        """Give a search that was stopped the time to keep what it found."""
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, PARTING_S)
 
     def verify_blocking(self, ids: Sequence[int], search: Search) -> Outcome:
         """The same in the thread that calls it. Raises SourceError."""
