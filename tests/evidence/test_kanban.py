@@ -128,6 +128,15 @@ def test_a_card_whose_row_was_deleted_cannot_be_compared(world: World, board: Bo
     assert world.verdict(call).verdict == "unknown"
 
 
+def test_a_confirmed_call_has_a_card_of_its_own(world: World, board: Board) -> None:
+    call = world.call("kanban_create", CARD)
+    world.done("kanban_create", {**CARD, "title": "Second"}, at=world.before + 0.9, took=0.3)
+    board.card(world.before + 0.5)
+    board.card(world.before + 1.0, "t_2", title="Second")
+    board.db.execute("DELETE FROM tasks WHERE id = 't_1'")
+    assert world.verdict(call).verdict == "unknown"
+
+
 def test_a_key_that_was_there_gives_back_the_old_card(world: World, board: Board) -> None:
     board.card(world.before - 90.0, key="weekly")
     call = world.call("kanban_create", {**CARD, "idempotency_key": "weekly"})

@@ -106,7 +106,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
             if not may_be_of(call, event.at, GRAIN_S):
                 later += not others_too
             elif fits is None:
-                unlike += not any(other.confirmed or _asks_for(other, facts, board, event) for other in others_too)
+                unlike += not any(_asks_for(other, facts, board, event) for other in others_too)
             elif others_too:
                 shared += 1
             else:
@@ -187,7 +187,7 @@ def _may(other: Recorded, facts: Facts, board: Board, event: Event) -> bool:
 
 
 def _asks_for(other: Recorded, facts: Facts, board: Board, event: Event) -> bool:
-    """Did that other call, which nobody heard of again either, ask for exactly this event?"""
+    """Did that other call ask for exactly this event? That it was confirmed says only that it made some."""
     try:
         return other.tool_name in TOOLS and _fits(other, facts, board, event) is True
     except CannotTellError:
