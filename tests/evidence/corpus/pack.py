@@ -110,7 +110,8 @@ def _choose(source: Path, place: Path) -> dict[str, list[float]]:
         elif path.suffix == ".db":
             _compacted(path, target)
         elif stat.S_ISREG(info.st_mode) and not path.name.endswith((".db-wal", ".db-shm", ".lock")):
-            target.write_bytes(path.read_bytes().replace(*_MACHINE))
+            said = path.read_bytes()
+            target.write_bytes(said.replace(*_MACHINE) if "logs" in path.parts or path.suffix == ".json" else said)
             os.chmod(target, stat.S_IMODE(info.st_mode))
     return times
 
