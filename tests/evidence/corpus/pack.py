@@ -160,13 +160,17 @@ class Unpacked(Facts):
     def __init__(self, root: Path, place: Path, *, now: float) -> None:
         """`root`: where the home was; `place`: where it is."""
         self._root, self._place = root, place
+        self._real_root = Path(os.path.realpath(root))  # On some systems the folder of the invented root is a link.
         self._times: dict[str, list[float]] = json.loads((place / KEPT_TIMES).read_text(encoding="utf-8"))
         super().__init__(Paths(root / "hermes-home"), now=now)
         self.ledger = self.database(self.paths.ledger)
 
     def _here(self, path: Path) -> Path:
         path = Path(os.path.normpath(path))
-        return self._place / path.relative_to(self._root) if path.is_relative_to(self._root) else path
+        for root in (self._root, self._real_root):
+            if path.is_relative_to(root):
+                return self._place / path.relative_to(root)
+        return path
 
     def look(self, path: Path) -> Place:
         here = self._here(path)
