@@ -18,10 +18,10 @@ from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
 AT_ONCE_S = 1.5
 """Git's logs keep whole seconds: what one says of so long after the call is the call's doing."""
 
-PUSH_S = 10.0
+PUSH_S = 5.0
 """A push waits for the other side."""
 
-CLONE_S = 60.0
+CLONE_S = 5.0
 
 _NAME = re.compile(r"[\w][\w./+-]*")
 _VALUED = frozenset(

@@ -23,8 +23,9 @@ _PLAIN = frozenset(
 )  # fmt: skip
 """Options that leave name and place as they are."""
 
-SOON_S = 60.0
-"""An installation shows within so long of its call."""
+SOON_S = 5.0
+"""Within so long of its call an installation is taken for its doing. Many take longer, but so does a person who saw the
+agent die and types the command again."""
 
 
 def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
