@@ -254,7 +254,7 @@ async def test_help_has_the_limits_whole(ledger: Ledger, start: Start) -> None:
         await run.press("question_mark")
         assert isinstance(run.front(), HelpScreen)
         limits = (sentence[:40] for sentence in LIMITS)
-        for part in (*limits, f"ASI11 {official_title('ASI11')}"[:40], "The screen Posture"):
+        for part in (*limits, f"ASI11 {official_title('ASI11')}"[:40], "Calls, Posture, Lineage"):
             assert part in run.text
 
 
