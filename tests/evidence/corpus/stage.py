@@ -160,7 +160,7 @@ def _run(host: Host, scene: Scene, actions: list[dict[str, Any]], model: Model, 
     given |= {"toolsets": ALL_TOOLSETS, "actions": actions}
     plan.write_text(json.dumps(given), encoding="utf-8")
     report.unlink(missing_ok=True)
-    results.unlink(missing_ok=True)
+    results.write_text("", encoding="utf-8")
     shutil.copytree(folder / "template", scene.root)
     environment = {
         "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "HOME": str(scene.root),

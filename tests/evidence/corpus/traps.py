@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .commands import WHEEL
+from .commands import BARE, REPO, WHEEL
 from .files import FOLDER, LATER, OLD
 from .story import NOBODY, Call, Case, Lost, Person, Scene, told
 
 KEPT = Person("mkdir -p @here && sleep 1 && cp -a @here @home/../kept-@name")
 RESTORED = Person(LATER + "rm -r @here && cp -a @home/../kept-@name @here")
 
+
+AHEAD = BARE + " && echo two > a.txt && git commit -qam 'Two'"
+AMENDED = REPO + " && echo 2 > a.txt"
+SOON = "sleep 7; "
+"""So soon somebody can have seen that the agent is gone, and have typed the command again."""
 
 SWAPPED = Person(LATER + "mv @here @here-old && mv @home/../kept-@name @here")
 KEPT_DEEP = Person("mkdir -p @here/sub && echo old > @here/sub/app.conf && sleep 1 && cp -a @here @home/../kept-@name")
@@ -69,6 +74,15 @@ def _write_file(scene: Scene) -> list[list[Case]]:
         ],
         *_backed_up_home("file-restored", Lost("write_file", {**new, "path": "@here/app.conf"}, "after"), OLD),
         *twins("write_file", new, FOLDER),
+        [
+            told(
+                "written-by-person",
+                NOBODY,
+                FOLDER,
+                Lost("write_file", new, "before"),
+                Person(SOON + "printf '# Notes\\n\\nfirst\\n' > @here/notes.md"),
+            )
+        ],
     ]
 
 
@@ -97,6 +111,8 @@ def _terminal(scene: Scene) -> list[list[Case]]:
 
     flag = "touch @here/done.flag"
     pip = "python3 -m pip install --no-index --target @here/site @here/demo_pkg-1.0-py3-none-any.whl"
+    push, clone = "cd @here/repo && git push -q origin main", "git clone -q @here/origin.git @here/second"
+    commit = "cd @here/repo && git commit -q -am 'Second line'"
     late = Lost("terminal", {"command": "sleep 2; touch @here/late.flag", "background": True}, "after")
     return [
         [
@@ -111,6 +127,13 @@ def _terminal(scene: Scene) -> list[list[Case]]:
                  lost("chmod 755 @here/a", "before"), Person(LATER + "touch @here/a")),
         ],
         *twins("terminal", {"command": flag}, FOLDER),
+        [
+            told("flag-by-person", NOBODY, FOLDER, lost(flag, "before"), Person(SOON + flag)),
+            told("install-by-person", NOBODY, Person(WHEEL), lost(pip, "before"), Person(f"{SOON}{pip} -q")),
+            told("push-by-person", NOBODY, Person(AHEAD), lost(push, "before"), Person(SOON + push)),
+            told("clone-by-person", NOBODY, Person(BARE), lost(clone, "before"), Person(SOON + clone)),
+            told("commit-by-person", NOBODY, Person(AMENDED), lost(commit, "before"), Person(SOON + commit)),
+        ],
     ]  # fmt: skip
 
 
