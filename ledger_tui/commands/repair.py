@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands.consent import ask, confirmed, need_terminal, refuse_failed, vouched_for
-from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, usage
+from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, unreadable, usage
 from ledger_tui.commands.output import amount, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.repair_shapes import as_json, check_lines, dormant_lines, preview, row_text
 from ledger_tui.commands.surveys import stored
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
+from ledger_tui.routing.repair import journal
 from ledger_tui.routing.repair.apply import Applied, apply
 from ledger_tui.routing.repair.holders import FAIL, SafetyCheck, safety_checks
 from ledger_tui.routing.repair.plan import LEFT_OUT, Findings, Plan, look, propose
@@ -57,7 +59,7 @@ def repair(
     """Bring lost conversations back to their chats. Without --apply it only shows what it would do."""
     place: Place = context.obj
     only, pairs = _several(only or [], choose or [], more or [])
-    choices = _choices(pairs)
+    _need_pairs(pairs)
     if math.isnan(max_gap_seconds):
         raise usage("--max-gap-seconds needs a number of seconds.")
     if not place.state_exists():
@@ -65,12 +67,13 @@ def repair(
         return 0
     if apply_ and json and not yes:
         raise refused("With --json nothing is asked, and nothing shown before it is done; add --yes.")
+    _real(place)
     checks = safety_checks(place.state, place.home, now=place.clock())
     unfinished, stopped_by = _unfinished(place), None
     if apply_ and unfinished:
         stopped_by = vouched_for(checks, yes)
         unfinished = _finished(place, stopped_by)
-    findings, plan = _plan(place, only, choices, end or [], max_gap_seconds)
+    findings, plan, choices = _plan(place, only, pairs, end or [], max_gap_seconds)
     if apply_:
         _refuse_choices(plan, choices, end or [])
     if not apply_ or plan.empty:
@@ -103,26 +106,39 @@ def _several(only: list[str], choose: list[str], more: list[str]) -> tuple[list[
     return [*only, *(one for one in more if one not in pairs)], [*choose, *pairs]
 
 
-def _choices(texts: Sequence[str]) -> dict[str, str]:
-    """Raises CommandError for what is no pair, or for an orphan that is named twice."""
+def _need_pairs(texts: Sequence[str]) -> None:
+    """Raises CommandError for what is no pair."""
+    for text in texts:
+        if "=" not in text[1:-1]:
+            raise usage(f"--choose {text!r} names no pair; write ORPHAN=DONOR with two session ids.")
+
+
+def _choices(texts: Sequence[str], ids: Collection[str]) -> dict[str, str]:
+    """Ids may hold a `=` themselves: it is parted where both sides are sessions, else at the first.
+
+    Raises CommandError for what can be parted in two ways, and for an orphan that is named twice.
+    """
     found: dict[str, str] = {}
     for text in texts:
-        orphan, separator, donor = text.partition("=")
-        if not (orphan and separator and donor):
-            raise usage(f"--choose {text!r} names no pair; write ORPHAN=DONOR with two session ids.")
+        ways = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
+        known = [pair for pair in ways if pair[0] in ids and pair[1] in ids]
+        if len(known) > 1:
+            raise usage(f"--choose {text!r} can be read as several pairs; choose it in the app.")
+        orphan, donor = (known or [pair for pair in ways if all(pair)])[0]
         if found.setdefault(orphan, donor) != donor:
             raise usage(f"--choose names two donors for {orphan}; leave one out.")
     return found
 
 
 def _plan(
-    place: Place, only: list[str], choices: dict[str, str], end: list[str], max_gap_s: float
-) -> tuple[Findings, Plan]:
-    """Raises SourceError, and CommandError for an id that no session has."""
+    place: Place, only: list[str], pairs: list[str], end: list[str], max_gap_s: float
+) -> tuple[Findings, Plan, dict[str, str]]:
+    """With the choices. Raises SourceError, and CommandError for an id that no session has."""
     try:
         store = stored(place)
     except SourceError as error:
         raise _cut_short(place) or error from error
+    choices = _choices(pairs, store.sessions)
     for option, ids in (("--only", only), ("--choose", [*choices, *choices.values()]), ("--end", end)):
         for one in ids:
             if one not in store.sessions:
@@ -131,7 +147,7 @@ def _plan(
     now = place.clock()
     wanted = only or ([] if end and not choices else None)  # To end a session does not ask for anything else.
     plan = propose(place.state, findings, only=wanted, choices=choices, end=end, now=now, max_gap_s=max_gap_s)
-    return findings, plan
+    return findings, plan, choices
 
 
 def _cut_short(place: Place) -> CommandError | None:
@@ -145,8 +161,16 @@ def _cut_short(place: Place) -> CommandError | None:
 
 def _mine(place: Place) -> list[Repair]:
     """Repairs of this store, oldest first."""
-    store = place.state.resolve()
+    store = _real(place)
     return [one for one in repairs(place.home) if one.store == store]
+
+
+def _real(place: Place) -> Path:
+    """The store itself, links followed. Raises CommandError for links that lead round."""
+    try:
+        return place.state.resolve()
+    except (OSError, RuntimeError) as error:
+        raise unreadable(f"The session store {place.state} is a link that leads to itself; put it right.") from error
 
 
 def _unfinished(place: Place) -> list[str]:
@@ -243,10 +267,14 @@ def take_back(
     """Put the rows of a repair back as they were."""
     place: Place = context.obj
     mine = _mine(place) if place.state_exists() else []
+    odd = journal.unreadable(place.home)
     if repair_id is not None and all(one.repair_id != repair_id for one in mine):
+        _refuse_unreadable([one for one in odd if one.stem == repair_id], mine)
         raise usage(f"There is no repair {repair_id} of {place.state}; ledger-tui repair-undo --list names them.")
+    if repair_id is None and not list_:
+        _refuse_unreadable(odd, mine)
     if list_ or not any(one.state == "applied" or one.crashed for one in mine):
-        _say_repairs(mine, json)
+        _say_repairs(mine, odd, json)
         return 0
     stopped_by = vouched_for(safety_checks(place.state, place.home, now=place.clock()), yes)
     wanted = next(
@@ -258,7 +286,7 @@ def take_back(
     try:
         done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by)
     except NothingToUndoError:
-        _say_repairs(_mine(place), json)
+        _say_repairs(_mine(place), odd, json)
         return 0
     except RefusedError as error:
         raise refused(str(error)) from error
@@ -271,14 +299,27 @@ def take_back(
     return 0 if all(check.state != FAIL for check in done.checks) else FOUND
 
 
-def _say_repairs(mine: Sequence[Repair], json: bool) -> None:
+def _refuse_unreadable(odd: Sequence[Path], mine: Sequence[Repair]) -> None:
+    """A repair whose journal cannot be understood may be the newest. Raises CommandError where there is one."""
+    if not odd:
+        return
+    what = f"The journal {odd[-1]} cannot be understood, so its repair cannot be taken back"
+    if any(one.state == "applied" for one in mine):
+        raise unreadable(f"{what}, and it may be the newest; name the one to undo, as repair-undo --list shows them.")
+    raise unreadable(f"{what}; put its rows back by hand from the copy beside it, then move the journal away.")
+
+
+def _say_repairs(mine: Sequence[Repair], odd: Sequence[Path], json: bool) -> None:
     if json:
-        print_json({"undone": None, "rows": 0, "repairs": [_repair(one) for one in mine]})
+        unread = [str(one) for one in odd]
+        print_json({"undone": None, "rows": 0, "repairs": [_repair(one) for one in mine], "unreadable": unread})
         return
     for one in mine:
         ended = f", {len(one.ended_ids)} ended" if one.ended_ids else ""
         say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}{ended}; copy: {inert(str(one.backup))}")
-    if not any(one.state == "applied" for one in mine):
+    for path in odd:
+        say(f"{inert(str(path))}: it cannot be understood, so its repair cannot be undone")
+    if not odd and not any(one.state == "applied" for one in mine):
         say("No repair of this store is in effect, so there is nothing to undo.")
 
 

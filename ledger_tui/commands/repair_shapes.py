@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -106,7 +107,7 @@ def dormant_lines(dormant: Sequence[Zombie]) -> Iterator[str]:
     if dormant:
         yield ""
         yield "Open and silent for long; whether that talk is over, only you know:"
-    yield from (f"  --end {inert(one.session_id)}  {one.text}" for one in dormant[:_MOST_DORMANT])
+    yield from (f"  --end {shlex.quote(inert(one.session_id))}  {one.text}" for one in dormant[:_MOST_DORMANT])
     if len(dormant) > _MOST_DORMANT:
         yield f"  and {len(dormant) - _MOST_DORMANT} more; --json has them"
 
@@ -117,16 +118,18 @@ def _left(findings: Findings, plan: Plan) -> Iterator[str]:
     for one in plan.skipped:
         yield f"  {inert(one.orphan_id)}: {inert(one.reason)}"
         found = () if one.reason == LEFT_OUT else choices.get(one.orphan_id, ())
-        yield from (f"    --choose {inert(one.orphan_id)}={_candidate(findings, key)}" for key in found[:_MOST])
+        yield from (f"    {_candidate(findings, one.orphan_id, key)}" for key in found[:_MOST])
         if len(found) > _MOST:
             yield f"    and {len(found) - _MOST} more; --json has them"
 
 
-def _candidate(findings: Findings, key: str) -> str:
+def _candidate(findings: Findings, orphan_id: str, key: str) -> str:
+    """What to add to the command, as a shell takes it, and of whom it speaks."""
     row = card(findings.store.sessions[key])
     named = f"  {clip(row.name, 30)}" if row.named else ""
     quiet = f", quiet since {utc_text(row.last_active)}" if row.last_active is not None else ""
-    return f"{row.id}{named}  {amount(row.messages, 'message')}{quiet}"
+    pair = shlex.quote(f"{inert(orphan_id)}={row.id}")
+    return f"--choose {pair}{named}  {amount(row.messages, 'message')}{quiet}"
 
 
 def _shown(one: Adoption, messages: int | None, findings: Findings) -> Iterator[str]:

@@ -108,6 +108,6 @@ def _text(value: Any) -> Inert:
 def _call_ids(text: Any) -> tuple[int | str, ...]:
     try:
         found = json.loads(text) if isinstance(text, str) else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     return tuple(one if isinstance(one, int) else inert(str(one)) for one in found) if isinstance(found, list) else ()

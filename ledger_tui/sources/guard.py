@@ -102,4 +102,8 @@ def explain(path: Path, error: Exception) -> SourceError:
         sqlite3.SQLITE_AUTH,
     ):
         return SourceError(path, f"cannot be opened ({error})", "check the rights of the file and of its folder")
+    if primary == sqlite3.SQLITE_CONSTRAINT:
+        return SourceError(
+            path, f"does not take the change ({error})", "take the rule out that forbids it, or leave it"
+        )
     return SourceError(path, f"cannot be read ({error})", "check the file and the disk")

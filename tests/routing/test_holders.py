@@ -185,7 +185,9 @@ def test_a_living_process_whose_start_nobody_wrote_down(place: Place, sleeper: s
         assert check(place, "gateway-process").state == FAIL
 
 
-@pytest.mark.parametrize("content", ["", "no json", "[1]", '{"pid": "many"}', '{"kind": "hermes-gateway"}'])
+@pytest.mark.parametrize(
+    "content", ["", "no json", "[1]", "[" * 100_000, '{"pid": "many"}', '{"kind": "hermes-gateway"}']
+)
 def test_a_record_that_nobody_understands_counts_as_live(place: Place, content: str) -> None:
     home, _ = place
     (home / "gateway.pid").write_text(content, encoding="utf-8")

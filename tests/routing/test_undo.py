@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from ledger_tui.routing.repair.journal import (
     open_folder,
     read,
     read_all,
+    unreadable,
     write,
 )
 from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
@@ -208,6 +210,40 @@ def test_what_is_no_journal_is_passed_over(place: Place, content: str) -> None:
     (folder(home) / "20260101T000000Z-0000.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     (folder(home) / "20260101T000000Z-0001.json").symlink_to(folder(home) / f"{done.repair_id}.json")
     assert [one.repair_id for one in repairs(home)] == [done.repair_id]
+
+
+ODD_JOURNALS: dict[str, Any] = {
+    "cut off": lambda good: "{",
+    "too deep": lambda good: "[" * 100_000,
+    "of another repair": lambda good: json.dumps({**good, "repair_id": "../../../elsewhere"}),
+    "a state that is none": lambda good: json.dumps({**good, "state": ["applied"]}),
+    "a time that is none": lambda good: json.dumps({**good, "at": "noon"}),
+    "no rows": lambda good: json.dumps({**good, "rows": []}),
+    "a row without cells": lambda good: json.dumps({**good, "rows": [{**good["rows"][0], "cells": []}]}),
+    "a number beyond SQLite": lambda good: json.dumps({**good, "rows": [{**good["rows"][0], "number": 2**80}]}),
+    "a number that is text": lambda good: json.dumps({**good, "rows": [{**good["rows"][0], "number": "1"}]}),
+    "a time beyond all": lambda good: json.dumps(
+        {**good, "rows": [{**good["rows"][0], "cells": [["ended_at", ["real", "0x1p99999"], None]]}]}
+    ),
+    "half a character": lambda good: json.dumps(
+        {**good, "rows": [{**good["rows"][0], "cells": [["chat_id", ["text", "\ud800"], None]]}]}
+    ),
+    "adoptions that are none": lambda good: json.dumps({**good, "adoptions": [1]}),
+    "an adoption of nobody": lambda good: json.dumps({**good, "adoptions": [{}]}),
+    "a store that no path names": lambda good: json.dumps({**good, "store_bytes": "0041", "state": "prepared"}),
+}
+
+
+@pytest.mark.parametrize("name", ODD_JOURNALS)
+def test_a_journal_that_was_edited_into_something_else_is_told_apart(place: Place, name: str) -> None:
+    home, path = place
+    journal = folder(home) / f"{repaired(home, path).repair_id}.json"
+    good = journal.read_text(encoding="ascii")
+    assert unreadable(home) == ()
+    journal.write_text(ODD_JOURNALS[name](json.loads(good)), encoding="ascii")
+    assert (repairs(home), unreadable(home)) == ((), (journal,))
+    with pytest.raises(NothingToUndoError):
+        taken_back(place)
 
 
 CELLS = st.one_of(

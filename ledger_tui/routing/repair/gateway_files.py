@@ -101,7 +101,10 @@ def _another(pid: int, recorded: object) -> bool:
 
 def _object(path: Path) -> dict[str, object]:
     """The JSON object in a small file; a bare number is a process. Raises OSError, ValueError."""
-    found = json.loads(read_text(path, _LIMIT))
+    try:
+        found = json.loads(read_text(path, _LIMIT))
+    except RecursionError as error:
+        raise ValueError("JSON of too many levels") from error
     if isinstance(found, int) and not isinstance(found, bool):
         return {"pid": found}
     if not isinstance(found, dict):

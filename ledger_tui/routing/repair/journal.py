@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import secrets
@@ -30,6 +31,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PREPARED, APPLIED, NOT_APPLIED, UNDOING, UNDONE = "prepared", "applied", "not applied", "undoing", "undone"
+
+_STATES = (PREPARED, APPLIED, NOT_APPLIED, UNDOING, UNDONE)
 
 FORMAT = 1
 
@@ -201,27 +204,54 @@ def _survey(home: Path) -> tuple[tuple[Journal, ...], tuple[Path, ...]]:
                 continue
             try:
                 found.append(read(folder(home) / name))
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError):
                 odd.append(folder(home) / name)
     return tuple(sorted(found, key=lambda one: (one.at, one.repair_id))), tuple(odd)
 
 
 def read(path: Path) -> Journal:
-    """Raises OSError, and ValueError, KeyError or TypeError for what is no journal of ours."""
+    """Raises OSError, and ValueError for what is no journal of ours, such as one that a person edited."""
     descriptor = private_file(path, os.O_RDONLY)
     with os.fdopen(descriptor, encoding="ascii") as file:
-        found = json.load(file)
-    if found["format"] != FORMAT:
-        raise ValueError("a journal of another format")
+        try:
+            found = _journal(json.load(file))
+        except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise ValueError("a journal of another shape") from error
+    if found.repair_id != path.stem:  # It is written back by its id, and must not land elsewhere.
+        raise ValueError("a journal of another repair")
+    return found
+
+
+def _journal(found: dict[str, Any]) -> Journal:
+    """Raises ValueError and whatever else comes of a document of another shape."""
     rows = tuple(
-        RowChange(row["number"], _cell(row["id"], str), tuple(_change(*one) for one in row["cells"]))
+        RowChange(_whole(row["number"]), _cell(row["id"], str), tuple(_change(*one) for one in row["cells"]))
         for row in found["rows"]
     )
+    store = Path(os.fsdecode(bytes.fromhex(found["store_bytes"])))
+    adoptions = tuple({**one, "orphan": _text(one["orphan"])} for one in found["adoptions"])
+    endings = tuple(_text(one) for one in found["endings"])
+    known = found["format"] == FORMAT and found["state"] in _STATES and math.isfinite(found["at"])
+    if not known or not rows or not all(row.cells for row in rows) or "\0" in str(store):
+        raise ValueError("a journal of another format")
     return Journal(
-        found["repair_id"], found["state"], Path(os.fsdecode(bytes.fromhex(found["store_bytes"]))), found["at"], rows,
-        Path(found["backup"]).name, tuple(found["adoptions"]), found["stopped_by"], found["chosen_by"],
-        tuple(found["checks"]), tuple(found["endings"]),
+        _text(found["repair_id"]), found["state"], store, float(found["at"]), rows, Path(found["backup"]).name,
+        adoptions, found["stopped_by"], found["chosen_by"], tuple(found["checks"]), endings,
     )  # fmt: skip
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("no text")
+    value.encode("utf-8")  # Half a character has no place in a journal.
+    return value
+
+
+def _whole(value: object) -> int:
+    """A number that SQLite can hold."""
+    if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise ValueError("no whole number of 64 bits")
+    return value
 
 
 def _document(journal: Journal) -> dict[str, Any]:
@@ -268,9 +298,9 @@ def _untyped(value: list[str] | None) -> Cell:
     if kind == "real":
         return float.fromhex(content)
     if kind == "integer":
-        return int(content)
+        return _whole(int(content))
     if kind == "text":
-        return content
+        return _text(content)
     raise ValueError(f"no storage class: {kind}")
 
 
