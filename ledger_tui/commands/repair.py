@@ -62,6 +62,7 @@ def repair(
     _need_pairs(pairs)
     if math.isnan(max_gap_seconds):
         raise usage("--max-gap-seconds needs a number of seconds.")
+    place.need_home()  # With --state too: copy and journal go there.
     if not place.state_exists():
         _tell_nothing(place, json)
         return 0
@@ -266,6 +267,7 @@ def take_back(
 ) -> int:
     """Put the rows of a repair back as they were."""
     place: Place = context.obj
+    place.need_home()
     mine = _mine(place) if place.state_exists() else []
     odd = journal.unreadable(place.home)
     if repair_id is not None and all(one.repair_id != repair_id for one in mine):

@@ -82,3 +82,11 @@ def test_a_rule_in_the_store_that_forbids_the_change(state: Path, program: Any, 
     before = digest(state)
     assert "does not take the change" in sentence(program("repair-routing", "--apply", "--yes", "--json"), 4)
     assert digest(state) == before
+
+
+def test_no_home_is_made_for_a_journal(state: Path, tmp_path: Path, program: Any, sentence: Any) -> None:
+    before, wrong = digest(state), tmp_path / "misspelt"
+    place = ("--hermes-home", str(wrong), "--state", str(state))
+    for command in (["repair-routing", "--apply", "--yes"], ["repair-undo", "--yes"]):
+        assert str(wrong) in sentence(program(*place, *command), 3)
+    assert (wrong.exists(), digest(state)) == (False, before)
