@@ -135,7 +135,7 @@ THESIS = Chat(
             (
                 shell("python3 figures/fig7.py --data buoys/2030.csv", "wrote fig7.pdf", takes=140.0),
                 write("thesis/ch3.tex", "\\includegraphics{fig7.pdf}\n"),
-                unheard(shell("git -C thesis push origin ch3", "ch3 -> ch3", takes=5.0)),
+                unheard(shell("git -C thesis push origin ch3", "ch3 -> ch3", takes=1.5)),
             ),
             "Figure 7 is new, and the chapter is pushed.",
             Compaction("Figure 7 was recomputed from the buoy data and chapter 3 includes it.", rotates=True),
