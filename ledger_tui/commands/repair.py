@@ -26,7 +26,7 @@ from ledger_tui.routing.repair.plan import LEFT_OUT, Findings, Plan, look, propo
 from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.repair.undo import Repair, finish, repairs, undo
 from ledger_tui.routing.zombies import Zombie, find_zombies
-from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.guard import SourceError, real_path
 
 
 def repair(
@@ -68,7 +68,6 @@ def repair(
         return 0
     if apply_ and json and not yes:
         raise refused("With --json nothing is asked, and nothing shown before it is done; add --yes.")
-    _real(place)
     checks = safety_checks(place.state, place.home, now=place.clock())
     unfinished, stopped_by = _unfinished(place), None
     if apply_ and unfinished:
@@ -162,16 +161,8 @@ def _cut_short(place: Place) -> CommandError | None:
 
 def _mine(place: Place) -> list[Repair]:
     """Repairs of this store, oldest first."""
-    store = _real(place)
+    store = real_path(place.state)
     return [one for one in repairs(place.home) if one.store == store]
-
-
-def _real(place: Place) -> Path:
-    """The store itself, links followed. Raises CommandError for links that lead round."""
-    try:
-        return place.state.resolve()
-    except (OSError, RuntimeError) as error:
-        raise unreadable(f"The session store {place.state} is a link that leads to itself; put it right.") from error
 
 
 def _unfinished(place: Place) -> list[str]:

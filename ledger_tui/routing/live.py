@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.sources.guard import MISSING, SourceError
+from ledger_tui.sources.guard import MISSING, SourceError, real_path
 
 from .collecting import no_collections
 from .details import Excerpt, first_and_last
@@ -206,7 +206,7 @@ class LiveSurvey:
 def _mark(path: Path) -> tuple[object, ...]:
     """What differs after every commit: file, size and time of the database and of its log. An empty log is none."""
     marks: list[object] = []
-    for name in (str(path), f"{path.resolve()}-wal"):
+    for name in (str(path), f"{real_path(path)}-wal"):
         try:
             info = os.stat(name)
         except OSError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ledger_tui.sources.guard import real_path
+
 DEFAULT = "default"
 
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -21,9 +23,9 @@ def store_owner(store: Path, home: Path) -> str | None:
     A store in `<root>` is the default profile's, one in `<root>/profiles/<name>` that profile's. One elsewhere has no
     owner, and then profiles fence nothing off. `home` is the root or a profile's own folder.
     """
-    base = home.resolve()
+    base = real_path(home)
     root = base.parent.parent if base.parent.name == "profiles" else base
-    folder = store.resolve().parent
+    folder = real_path(store).parent
     if folder == root:
         return DEFAULT
     if folder.parent == root / "profiles" and _PROFILE.fullmatch(folder.name):

@@ -27,9 +27,14 @@ class SourceError(Exception):
         super().__init__(f"{inert(str(path))} {self.reason}: {self.remedy}.")
 
 
+def real_path(path: Path) -> Path:
+    """Links followed, as SQLite does. Links that lead round stay as they are, for `stat()` to say so."""
+    return Path(os.path.realpath(path))
+
+
 def read_only_uri(path: Path) -> str:
     """Names the file for SQLite: a link followed (its `-wal` lies beside the target), `?`, `#`, `%` escaped."""
-    return path.resolve().as_uri() + "?mode=ro"
+    return real_path(path).as_uri() + "?mode=ro"
 
 
 def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
@@ -65,7 +70,7 @@ def check(path: Path) -> os.stat_result:
         raise explain(path, error) from error
     if not stat.S_ISREG(info.st_mode):
         raise SourceError(path, "is not a file", "name the database file itself")
-    if hasattr(os, "geteuid") and os.geteuid() not in (0, info.st_uid) and not _has_sidecars(path.resolve()):
+    if hasattr(os, "geteuid") and os.geteuid() not in (0, info.st_uid) and not _has_sidecars(real_path(path)):
         raise SourceError(
             path,
             "belongs to another user and is not in use right now, and opening it could lock its owner out",

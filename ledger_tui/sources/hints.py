@@ -14,6 +14,7 @@ from pathlib import Path
 from watchfiles import awatch
 
 from agent_ledger.engine.mounts import network_mount
+from ledger_tui.sources.guard import real_path
 
 TICK_MS = 1000
 """A hint comes at least this often: the net under lost events."""
@@ -78,7 +79,7 @@ async def _watch(path: Path, real: Path, tick_ms: int) -> AsyncGenerator[None, N
 
 def _target(path: Path) -> Path:
     """SQLite follows links and writes the `-wal` beside the target."""
-    return path.resolve()
+    return real_path(path)
 
 
 def _same_folder(folder: Path, known: os.stat_result) -> bool:

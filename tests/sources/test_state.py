@@ -91,3 +91,18 @@ async def test_a_store_without_sessions_is_empty(paths: Paths) -> None:
     async with StateSource(paths) as source, listening(source.changes()) as ear:
         seen = await ear.until(lambda change: change.reset)
         assert (seen.sessions, seen.health.state) == ({}, "ok")
+
+
+async def test_a_link_that_leads_to_itself_is_said_and_forgotten(paths: Paths) -> None:
+    paths.home.mkdir()
+    paths.state.symlink_to(paths.state)
+    async with StateSource(paths) as source, listening(source.changes()) as ear:
+        seen = await ear.until(lambda _: True)
+        assert (seen.health.state, seen.sessions) == ("unreadable", {})
+        assert "symbolic links" in seen.health.text
+        paths.state.unlink()
+        with sqlite3.connect(paths.state) as db:
+            db.execute(OLD)
+            db.execute("INSERT INTO sessions(id, source, started_at) VALUES('a', 'cli', 1.0)")
+        db.close()
+        assert list((await ear.until(lambda change: change.health.state == "ok")).sessions) == ["a"]

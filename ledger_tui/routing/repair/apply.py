@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ledger_tui.sources.guard import connect, explain
+from ledger_tui.sources.guard import connect, explain, real_path
 
 from ..owners import store_owner
 from ..read import Store, read_sessions
@@ -184,7 +184,7 @@ def _prepare(desk: Desk, plan: Plan, store: Store, copy: Backup, checks: tuple[S
     journal = Journal(
         repair_id=copy.path.stem,
         state=PREPARED,
-        store=desk.path.resolve(),
+        store=real_path(desk.path),
         at=desk.clock(),
         rows=journals.rows_of(plan, store.sessions),
         backup=copy.path.name,

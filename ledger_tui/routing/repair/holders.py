@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.sources.guard import SourceError, connect, explain
+from ledger_tui.sources.guard import SourceError, connect, explain, real_path
 
 from ..owners import store_owner
 from . import gateway_files
@@ -78,9 +78,9 @@ def worst(checks: Sequence[SafetyCheck]) -> str:
 
 def _homes(store: Path, home: Path) -> Iterator[Path]:
     """Homes whose gateway could serve this store; one gateway of the root may serve every profile below it."""
-    folders = [store.absolute().parent, store.resolve().parent]
+    folders = [store.absolute().parent, real_path(store).parent]
     if store_owner(store, home) is not None:
-        folders.append(home.resolve())
+        folders.append(real_path(home))
     seen = set()
     for folder in folders:
         root = folder.parent.parent if folder.parent.name == "profiles" else folder

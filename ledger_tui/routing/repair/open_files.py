@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_ledger.engine.inert import clip, inert
 from agent_ledger.engine.records import Inert
+from ledger_tui.sources.guard import real_path
 
 BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite keeps beside a database; the first is the file itself."""
@@ -60,7 +61,7 @@ class _Wanted:
     """The files, by number and by name, and who may open them."""
 
     def __init__(self, store: Path, processes: Path) -> None:
-        real = store.resolve()
+        real = real_path(store)
         self._names = {f"{real}{end}" for end in BESIDE}
         self._numbers = set()
         for name in self._names:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.sources.guard import SourceError, connect
+from ledger_tui.sources.guard import SourceError, connect, real_path
 
 from . import journal as journals
 from .cells import read_cells, same
@@ -112,7 +112,7 @@ def settle(
 
     Where SQLite has to take a change back first, the safety checks must hold. Raises RefusedError.
     """
-    store = path.resolve()
+    store = real_path(path)
     unfinished = [one for one in journals.read_all(home) if one.state in _UNSETTLED and one.store == store]
     if not unfinished:
         return ()

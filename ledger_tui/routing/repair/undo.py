@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.guard import SourceError, real_path
 
 from . import journal as journals
 from .apply import Desk, Tell
@@ -91,7 +91,7 @@ def _still_safe(desk: Desk) -> None:
 
 def _wanted(path: Path, home: Path, repair_id: str | None, settled: Sequence[str]) -> Journal:
     """The journal of the repair to take back. Raises RefusedError."""
-    there = [one for one in journals.read_all(home) if one.store == path.resolve()]
+    there = [one for one in journals.read_all(home) if one.store == real_path(path)]
     if repair_id is not None:
         there = [one for one in there if one.repair_id == repair_id]
         if not there:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ledger_tui.sources.guard import SourceError, connect, explain
+from ledger_tui.sources.guard import SourceError, connect, explain, real_path
 
 from ..read import lenient
 from .cells import CHANGEABLE, Cell, same
@@ -62,7 +62,7 @@ def write_rows(
 
 def need_rights(path: Path) -> None:
     """May this user write the store, and a journal beside it? Raises RefusedError."""
-    real = path.resolve()
+    real = real_path(path)
     for place in (real, real.parent):
         if not os.access(place, os.W_OK):
             raise RefusedError(f"This user may not write {place}", "repair the store as its owner")
@@ -92,7 +92,7 @@ def _witness(path: Path) -> Iterator[None]:
 @contextmanager
 def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
     """The right to write to a file that exists. What is not committed at the end, is taken back."""
-    uri = path.resolve().as_uri() + "?mode=rw"
+    uri = real_path(path).as_uri() + "?mode=rw"
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)) as connection:
             lenient(connection)
