@@ -267,7 +267,7 @@ def take_back(
     if repair_id is None and not list_:
         _refuse_unreadable(odd, mine)
     if list_ or not any(one.state == "applied" or one.crashed for one in mine):
-        _say_repairs(mine, odd, json)
+        _say_repairs(place, mine, odd, json)
         return 0
     stopped_by = vouched_for(safety_checks(place.state, place.home, now=place.clock()), yes)
     wanted = next(
@@ -279,7 +279,7 @@ def take_back(
     try:
         done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by)
     except NothingToUndoError:
-        _say_repairs(_mine(place), odd, json)
+        _say_repairs(place, _mine(place), odd, json)
         return 0
     except RefusedError as error:
         raise refused(str(error)) from error
@@ -302,7 +302,7 @@ def _refuse_unreadable(odd: Sequence[Path], mine: Sequence[Repair]) -> None:
     raise unreadable(f"{what}; put its rows back by hand from the copy beside it, then move the journal away.")
 
 
-def _say_repairs(mine: Sequence[Repair], odd: Sequence[Path], json: bool) -> None:
+def _say_repairs(place: Place, mine: Sequence[Repair], odd: Sequence[Path], json: bool) -> None:
     if json:
         unread = [str(one) for one in odd]
         print_json({"undone": None, "rows": 0, "repairs": [_repair(one) for one in mine], "unreadable": unread})
@@ -312,6 +312,10 @@ def _say_repairs(mine: Sequence[Repair], odd: Sequence[Path], json: bool) -> Non
         say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}{ended}; copy: {inert(str(one.backup))}")
     for path in odd:
         say(f"{inert(str(path))}: it cannot be understood, so its repair cannot be undone")
+    store = real_path(place.state)
+    for one in repairs(place.home):
+        if one.store != store:  # Such as where the home was moved since.
+            say(f"{inert(one.repair_id)} is a repair of another store: {inert(str(one.store))}")
     if not odd and not any(one.state == "applied" for one in mine):
         say("No repair of this store is in effect, so there is nothing to undo.")
 

@@ -90,3 +90,11 @@ def test_no_home_is_made_for_a_journal(state: Path, tmp_path: Path, program: Any
     for command in (["repair-routing", "--apply", "--yes"], ["repair-undo", "--yes"]):
         assert str(wrong) in sentence(program(*place, *command), 3)
     assert (wrong.exists(), digest(state)) == (False, before)
+
+
+def test_repairs_of_a_store_that_lay_elsewhere_are_named(state: Path, program: Any) -> None:
+    done = program("repair-routing", "--apply", "--yes", "--json").json
+    moved = state.rename(state.with_name("moved.db"))
+    for command in (["--list"], ["--yes"]):
+        said = program("--state", str(moved), "repair-undo", *command)
+        assert (said.code, f"{done['repair_id']} is a repair of another store: {state}" in said.out) == (0, True)
