@@ -140,7 +140,7 @@ _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,10})')
 def _exit_code(tool_name: str, result: Any, text: str | None) -> int | None:
     if tool_name != "terminal" or not text:
         return None
-    if isinstance(result, Mapping):
+    if type(result) is not str and isinstance(result, Mapping):  # The class alone is told ten times as fast.
         return _whole(result.get("exit_code"))
     if text[0] != "{":
         return None

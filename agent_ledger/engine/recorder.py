@@ -395,6 +395,6 @@ class Recorder:
 
 def _mapping(args: Any) -> Mapping[str, Any]:
     """Arguments as the host should pass them; anything else is kept under one name."""
-    if isinstance(args, Mapping):
+    if type(args) is dict or isinstance(args, Mapping):  # The class alone is told ten times as fast.
         return args
     return {} if args is None or args == "" else {"value": args}
