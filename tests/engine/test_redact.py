@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agent_ledger.engine import secret_shapes
 from agent_ledger.engine.records import ARGS_LIMIT, DIGEST_LIMIT
-from agent_ledger.engine.redact import MARK, redact_start, redact_text, redact_value
+from agent_ledger.engine.redact import MARK, may_hold_secret, redact_start, redact_text, redact_value
+from agent_ledger.engine.secret_values import NAME_HINTS
 
 from .homes import Home, LockHolder
 
@@ -241,6 +243,23 @@ def test_no_planted_secret_survives_anywhere(
         assert end not in repr(rows)
         assert end.encode() not in disk
         assert end not in notice + caplog.text
+
+
+HINTS = sorted({hint for hints, _, _ in secret_shapes._RULES for hint in hints} | set(NAME_HINTS))
+PIECES = sorted({hint[at : at + size] for hint in HINTS for size in (1, 2, 3, 4, 20) for at in range(len(hint))})
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_a_hint_is_seen_wherever_it_stands(hint: str) -> None:
+    assert all(may_hold_secret(text) for text in (hint, f"{hint} fan", f"fan {hint}", f"x{hint.upper()}x"))
+    assert may_hold_secret(hint[0] + hint)
+    assert not may_hold_secret("fan, 12 x 4 = 48")
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_the_quick_look_finds_what_looking_for_each_hint_finds(text: str) -> None:
+    assert may_hold_secret(text) == any(hint in text.lower() for hint in HINTS)
 
 
 def test_redaction_can_be_switched_off(home: Home) -> None:
