@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -296,6 +297,8 @@ def _refuse_unreadable(odd: Sequence[Path], mine: Sequence[Repair]) -> None:
     """A repair whose journal cannot be understood may be the newest. Raises CommandError where there is one."""
     if not odd:
         return
+    if not os.access(odd[-1], os.R_OK):
+        raise unreadable(f"{odd[-1]} cannot be read by this user; undo the repair as the user who made it.")
     what = f"The journal {odd[-1]} cannot be understood, so its repair cannot be taken back"
     if any(one.state == "applied" for one in mine):
         raise unreadable(f"{what}, and it may be the newest; name the one to undo, as repair-undo --list shows them.")
@@ -311,7 +314,8 @@ def _say_repairs(place: Place, mine: Sequence[Repair], odd: Sequence[Path], json
         ended = f", {len(one.ended_ids)} ended" if one.ended_ids else ""
         say(f"{one.text}; {amount(len(one.orphan_ids), 'conversation')}{ended}; copy: {inert(str(one.backup))}")
     for path in odd:
-        say(f"{inert(str(path))}: it cannot be understood, so its repair cannot be undone")
+        problem = "be understood" if os.access(path, os.R_OK) else "be read by this user"
+        say(f"{inert(str(path))}: it cannot {problem}, so its repair cannot be undone")
     store = real_path(place.state)
     for one in repairs(place.home):
         if one.store != store:  # Such as where the home was moved since.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ledger_tui.cli import run
+from ledger_tui.routing.repair import journal
 from tests.cli.test_repair import DONOR, ORPHAN, lay_out
 from tests.cli.test_repair import state as state
 from tests.routing.stores import change, digest
@@ -98,3 +103,22 @@ def test_repairs_of_a_store_that_lay_elsewhere_are_named(state: Path, program: A
     for command in (["--list"], ["--yes"]):
         said = program("--state", str(moved), "repair-undo", *command)
         assert (said.code, f"{done['repair_id']} is a repair of another store: {state}" in said.out) == (0, True)
+
+
+def test_a_folder_of_repairs_that_another_user_keeps_is_never_an_empty_one(
+    state: Path, program: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program("repair-routing", "--apply", "--yes").code == 0
+    folder, real = journal.folder(state.parent), os.access
+
+    def closed(path: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("ledger_tui.routing.repair.journal.os.listdir", closed)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != folder and real(path, mode))
+    home = ["--hermes-home", str(state.parent), "repair-undo"]
+    assert run([*home, "--yes"]) == 3
+    said = capsys.readouterr()
+    assert (said.out, f"{folder} cannot be read by this user" in said.err) == ("", True)
+    assert run([*home, "--list"]) == 0
+    assert f"{folder}: it cannot be read by this user" in capsys.readouterr().out

@@ -192,20 +192,28 @@ def read_all(home: Path) -> tuple[Journal, ...]:
 
 
 def unreadable(home: Path) -> tuple[Path, ...]:
-    """Files that should be journals and cannot be understood: the repairs they stand for cannot be undone by us."""
+    """Files that should be journals and cannot be understood: the repairs they stand for cannot be undone by us.
+
+    The folder itself, where it cannot be looked into.
+    """
     return _survey(home)[1]
 
 
 def _survey(home: Path) -> tuple[tuple[Journal, ...], tuple[Path, ...]]:
     found, odd = [], []
-    with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(folder(home))):
-            if not name.endswith(".json") or name.startswith("."):
-                continue
-            try:
-                found.append(read(folder(home) / name))
-            except (OSError, ValueError):
-                odd.append(folder(home) / name)
+    try:
+        names = sorted(os.listdir(folder(home)))
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    except OSError:  # A repair by another user, such as the administrator: nobody knows what lies there.
+        return (), (folder(home),)
+    for name in names:
+        if not name.endswith(".json") or name.startswith("."):
+            continue
+        try:
+            found.append(read(folder(home) / name))
+        except (OSError, ValueError):
+            odd.append(folder(home) / name)
     return tuple(sorted(found, key=lambda one: (one.at, one.repair_id))), tuple(odd)
 
 
