@@ -58,12 +58,16 @@ def pre_tool_call(
     verdict = None
     try:
         recorder_ = recorder()
-        if tool_name in READ_ONLY and not recorder_.gate.on():
+        judging = recorder_.gate.on()
+        if tool_name in READ_ONLY and not judging:
             return _refused_turn(turn_id)
         tool, session, turn, call, task, request = _texts(
             tool_name, session_id, turn_id, tool_call_id, task_id, api_request_id
         )
-        verdict = recorder_.judge_call(tool, args, session_id=session, turn_id=turn, tool_call_id=call, task_id=task)
+        if judging:
+            verdict = recorder_.judge_call(
+                tool, args, session_id=session, turn_id=turn, tool_call_id=call, task_id=task
+            )
         recorder_.pre_tool_call(
             tool,
             args,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .outcome import Outcome, unannounced
 from .process import Identity
-from .records import PENDING, utc_second, utc_text
+from .records import PENDING, utc_text
 from .repeats import Repeats
 from .store import Store
 
@@ -81,7 +81,7 @@ def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | Non
     """One row for the call; its id."""
     ts = utc_text(issue.at)
     first = repeats.first_of(
-        store, issue.conversation, issue.args_hash, since=utc_second(issue.repeats_since), compacted=issue.compacted
+        store, issue.conversation, issue.args_hash, since=issue.repeats_since, compacted=issue.compacted
     )
     row = (
         ts, issue.session_id, issue.turn_id, issue.tool_call_id, issue.task_id, issue.request_id,

@@ -81,7 +81,10 @@ class Keeper:
             return None
         try:
             # A settlement whose row was written to this very file belongs there, wherever the file is by now.
-            return self._directly(self._writing(event), ours=self._calls.is_settlement_of_ours(event))
+            return self._directly(
+                lambda store: self._calls.write(store, event, self._writer_id),
+                ours=self._calls.is_settlement_of_ours(event),
+            )
         except _TROUBLE as error:
             self._note(error)
         except Exception as error:
@@ -141,9 +144,6 @@ class Keeper:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def _writing(self, event: Event) -> Callable[[Store], int | None]:
-        return lambda store: self._calls.write(store, event, self._writer_id)
-
     def _directly(self, work: Callable[[Store], T], *, ours: bool = False) -> T:
         left = PATIENCE_S  # Clocks are read only where there is something to wait for.
         store = self._store
@@ -170,8 +170,10 @@ class Keeper:
             store.enter(left)
             try:
                 result = work(store)
-            finally:
+            except BaseException:
                 store.abandon()
+                raise
+            finally:
                 store.leave()
         finally:
             self._lock.release()

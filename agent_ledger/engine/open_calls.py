@@ -60,13 +60,14 @@ class OpenCalls:
         if issue.late:
             write_late(store, issue)
             return None
-        if issue.key in self.open and (found := announced_before(store, issue)) is not None:
+        key = issue.key
+        if key in self.open and (found := announced_before(store, issue)) is not None:
             return found
         parent = self.open.get(issue.parent) if issue.parent else None
         nested_in = parent[0] if parent else parent_id(store, issue.parent)
         call_id = write_issue(store, issue, writer_id, nested_in, self._repeats)
         if issue.tool_call_id:
-            self.open[issue.key] = (call_id, issue.args_hash, issue.conversation)
+            self.open[key] = (call_id, issue.args_hash, issue.conversation)
             if len(self.open) > REMEMBERED:
                 self.open.popitem(last=False)
         return call_id

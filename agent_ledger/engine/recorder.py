@@ -6,7 +6,7 @@ Every method here may raise; the door (`agent_ledger/__init__.py`) lets nothing 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -49,6 +49,9 @@ _Nested = tuple[str, str, bytes | None]
 
 _SQUARE_S = 0.03
 
+SENT, BACK = 0, 1
+"""Of each tool it is counted how often it was called, and how often word of it came."""
+
 
 class Recorder:
     """The ledger's side of one Hermes home in this process."""
@@ -79,7 +82,7 @@ class Recorder:
         self._returned: OrderedDict[Key, tuple[str, Outcome, float]] = OrderedDict()
         self._given_up: OrderedDict[Key, None] = OrderedDict()
         self._nested_done: deque[tuple[_Nested, str]] = deque(maxlen=REMEMBERED_RETURNS)
-        self._signals: dict[str, list[int]] = {}
+        self._signals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
 
     # -- the hooks -------------------------------------------------------------------------------------------------
 
@@ -119,11 +122,12 @@ class Recorder:
         if not session_id and not tool_call_id and task_id in self._scripts:
             parent = self._scripts[task_id]
             session_id, turn_id = parent[0], parent[1]
+        key = (session_id, turn_id, tool_call_id)
         stored, cut, redacted, args_hash, hashes = self._arguments(tool_name, values, settings.redact)
-        self._count(tool_name, 0)
+        self._signals[tool_name][SENT] += 1
         chain = self._conversations.so_far(session_id, turn_id)
         if tool_name == "execute_code" and task_id:
-            self._scripts[task_id] = (session_id, turn_id, tool_call_id)
+            self._scripts[task_id] = key
         row = self.keeper.keep(
             Issue(
                 at=now,
@@ -144,11 +148,10 @@ class Recorder:
                 conversation=chain,
                 repeats_since=now - settings.repeat_window_seconds,
                 compacted=self._compacted.get(chain[-1], ""),
-                late=(session_id, turn_id, tool_call_id) in self._given_up,
+                late=key in self._given_up,
                 workplace=self._workplaces.of(tool_name, task_id, values),
             )
         )
-        key = (session_id, turn_id, tool_call_id)
         if verdict is not None and verdict.refuses:
             self._settle(tool_name, values, REFUSED, key, task_id, request_id, by="policy")
         self._settle_verdict(verdict, row, key, tool_name)
@@ -178,7 +181,7 @@ class Recorder:
             return
         tool_name = self._shown(tool_name)
         outcome = self._outcome(tool_name, result, status, error_type, duration_ms)
-        self._count(tool_name, 1)
+        self._signals[tool_name][BACK] += 1
         key = (session_id, turn_id, tool_call_id)
         self._returned.pop(key, None)
         if tool_call_id and outcome.status in GIVEN_UP:
@@ -361,9 +364,6 @@ class Recorder:
                 recordable=by == "post",
             )
         )
-
-    def _count(self, tool_name: str, which: int) -> None:
-        self._signals.setdefault(tool_name, [0, 0])[which] += 1
 
     # -- the second closing signal ---------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from .records import utc_second
 from .store import Store
 
 CONVERSATIONS = 200
@@ -27,13 +28,13 @@ class Repeats:
         self._conversations: OrderedDict[str, Seen] = OrderedDict()
 
     def first_of(
-        self, store: Store, conversation: Sequence[str], args_hash: bytes | None, *, since: str, compacted: str
+        self, store: Store, conversation: Sequence[str], args_hash: bytes | None, *, since: float, compacted: str
     ) -> int | None:
         """The first call of this kind, if one was issued since `since` or before the compaction at `compacted`."""
-        if args_hash is None:
+        found = self._seen(store, conversation).get(args_hash) if args_hash is not None else None
+        if found is None:
             return None
-        found = self._seen(store, conversation).get(args_hash)
-        return found[0] if found is not None and (found[1] >= since or found[1] < compacted) else None
+        return found[0] if found[1] >= utc_second(since) or found[1] < compacted else None
 
     def add(self, conversation: Sequence[str], args_hash: bytes | None, first: int, ts: str) -> None:
         seen = self._conversations.get(conversation[-1])
