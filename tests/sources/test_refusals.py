@@ -47,8 +47,9 @@ async def test_first_all_of_them_then_what_is_new(path: Path, db: sqlite3.Connec
         assert (second.reset, [str(one.rule) for one in second.refusals]) == (False, ["secrets"])
 
 
-async def test_texts_are_inert(path: Path, db: sqlite3.Connection) -> None:
-    db.execute(_INSERT, (1, "ru\x1ble", "re\u202eason", "no json"))
+@pytest.mark.parametrize("calls", ["no json", "[" * 100_000, "{}", "1"])
+async def test_texts_are_inert(path: Path, db: sqlite3.Connection, calls: str) -> None:
+    db.execute(_INSERT, (1, "ru\x1ble", "re\u202eason", calls))
     async with RefusalSource(path) as source, aclosing(source.changes()) as changes:
         (one,) = (await anext(changes)).refusals
         assert (one.rule, one.reason, one.call_ids) == ("ru\\u001ble", "re\\u202eason", ())

@@ -53,6 +53,6 @@ def mended(place: Place) -> Check:
     if odd:
         remedy = "Keep it and the copy beside it: by that copy the rows can be put back by hand."
         return Check(
-            "repairs", WARN, f"The journal {odd[-1]} cannot be understood, so its repair cannot be undone.", remedy
+            "repairs", WARN, f"{odd[-1]} cannot be read or understood, so its repair cannot be undone.", remedy
         )
     return Check("repairs", OK, "No repair was cut short.")
