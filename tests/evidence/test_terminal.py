@@ -12,6 +12,7 @@ import pytest
 from agent_ledger.engine.evidence import effects
 from agent_ledger.engine.evidence.effects import Effect
 from agent_ledger.engine.evidence.git_store import Entry, Log
+from agent_ledger.engine.evidence.recorded import Recorded
 from agent_ledger.engine.evidence.terminal_git import judge_commit, judge_reference, subject
 from agent_ledger.engine.evidence.verdict import together
 
@@ -269,7 +270,9 @@ def test_the_log_and_the_clock_of_whole_seconds() -> None:
     twice = Log((log.entries[0], log.entries[1], Entry("c" * 40, 100.95, "commit: two: more", exact=True)), whole=True)
     assert judge_commit(100.9, twice, "two: more")[0] == "landed", "one of that name may be older, the last one is not"
     assert judge_commit(101.0, log, "two: more")[0] == "absent"
-    assert judge_commit(100.0, log, "one")[0] == "absent"
+    assert judge_commit(100.0, log, "one")[0] == "unknown", "a hook may have worded the second one anew"
+    one = Recorded(1, 99.9, "terminal", {}, settled_at=100.2)
+    assert judge_commit(100.0, log, "one", (one,))[0] == "absent"
     assert judge_commit(98.0, log, "three")[0] == "unknown", "the log begins after the call"
     late = Log((*log.entries, Entry("c" * 40, 104, "commit: three")), whole=True)
     assert judge_commit(102.5, late, "three")[0] == "landed"

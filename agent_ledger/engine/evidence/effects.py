@@ -22,7 +22,7 @@ LONGEST = 16_384
 LOOKING = names(
     """ls cat pwd head tail wc grep egrep fgrep rg ps df du which whoami date uptime stat file id uname free tree echo
     printf true : test [ sleep diff cmp uniq cut tr basename dirname readlink realpath type seq nl tac rev column less
-    more md5sum sha1sum sha256sum sha512sum cksum hostname nproc printenv jq sort find export set unset clear history
+    more md5sum sha1sum sha256sum sha512sum cksum hostname nproc printenv jq sort find clear history
     arch tty groups cal expr lsof ss getent locale"""
 )
 """Programs that leave no file behind by themselves, but for options that `_looks` knows."""
@@ -59,6 +59,8 @@ class Reading:
 
     effects: tuple[Effect, ...] = ()
     why: str = ""
+    folders: tuple[str, ...] = ()
+    """Those that it goes to, and would stay out of where they are not there, while its other parts go on."""
 
     @property
     def clear(self) -> bool:
@@ -83,7 +85,8 @@ def read(command: str, folder: str = "") -> Reading:
         return Reading(tuple(reader.effects), str(error) or "it cannot be read")
     except RecursionError:
         return Reading(why="it is nested too deeply")
-    return Reading(tuple(reader.effects))
+    goes_on = ";" in command or "\n" in command
+    return Reading(tuple(reader.effects), folders=tuple(reader.gone_to) if goes_on else ())
 
 
 @dataclass(slots=True)
@@ -103,6 +106,7 @@ class _Reader:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.effects: list[Effect] = []
+        self.gone_to: list[str] = []
 
     def pipeline(self, pipeline: Pipeline) -> None:
         if pipeline.background:
@@ -111,8 +115,8 @@ class _Reader:
         for command in pipeline.commands:
             if not isinstance(command, Simple):
                 raise _UnclearError("it holds conditions, loops or groups")
-            if command.assignments and not command.words:
-                raise _UnclearError("it sets variables")
+            if command.assignments:
+                raise _UnclearError("it sets variables, which programs heed")
             flow = self.simple(command, flow)
 
     def simple(self, command: Simple, flow: str | None) -> str | None:
@@ -172,14 +176,20 @@ class _Reader:
     def moved(self, command: _Command) -> str:
         if len(command.plain) != 1 or command.plain[0] == "-":
             raise _UnclearError("it goes to a folder that its words do not name")
-        return self.place(command.plain[0])
+        folder = posixpath.normpath(self.place(command.plain[0]))  # Other than all else, `cd` does not follow links.
+        self.gone_to.append(folder)
+        return folder
 
     def place(self, word: str) -> str:
         if not word:
             raise _UnclearError("a path in it is empty")
-        if word.startswith("/") or not self.folder:
-            return posixpath.normpath(word)
-        return posixpath.normpath(f"{self.folder.rstrip('/')}/{word}")
+        return _tidy(word if word.startswith("/") or not self.folder else f"{self.folder}/{word}")
+
+
+def _tidy(path: str) -> str:
+    """Without empty parts. `..` stays: behind a link it is not the folder in front of it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts) or "."
 
 
 def _plain(word: Word) -> str:
@@ -222,7 +232,7 @@ def _printed(command: _Command) -> str | None:
         return expand.echo(command.arguments)
     if command.name == "printf":
         return expand.printf(command.arguments)
-    if command.name in ("true", ":", "test", "[", "sleep", "export", "set", "unset"):
+    if command.name in ("true", ":", "test", "[", "sleep"):
         return ""
     return command.printed if command.name == "cat" and not command.plain and not command.options else None
 

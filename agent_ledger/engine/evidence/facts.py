@@ -22,7 +22,7 @@ from ..mounts import network_points
 from ..paths import Paths
 from ..process import is_dead
 from ..queries import WRITERS_QUERY, writer_from_row
-from ..records import PENDING
+from ..records import PENDING, utc_seconds
 from .recorded import Recorded
 from .verdict import quoted
 
@@ -40,6 +40,12 @@ COARSE_S = 0.05
 
 COARSEST_S = 2.0
 """The same on a file system that keeps whole seconds, or every second one (FAT)."""
+
+CALLS_AFTER = 20
+"""Calls after one whose times are compared with its own."""
+
+SET_BACK_S = 5.0
+"""So much earlier than a call those after it cannot be unless the clock was set back: many write at once."""
 
 _BUSY_S = 0.02
 _READ_ONLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
@@ -336,6 +342,17 @@ class Facts:
                     found = map(writer_from_row, self.ask(self.ledger, self.paths.ledger, *WRITERS_QUERY))
                     self._dead = {writer.id for writer in found if is_dead(writer)}
         return call.writer_id not in self._dead
+
+    def clock_went_back(self, call: Recorded) -> bool:
+        """Was the clock set back since the call? Then what happened after it may carry a time from before it.
+
+        Asked of the calls that were recorded right after it, and of the clock now.
+        """
+        if call.at is None or self.ledger is None:
+            return False
+        sql = "SELECT ts FROM ledger WHERE id > ? ORDER BY id LIMIT ?"
+        after = (utc_seconds(row[0]) for row in self.ask(self.ledger, self.paths.ledger, sql, (call.id, CALLS_AFTER)))
+        return min((self.now, *(one for one in after if one is not None))) < call.at - SET_BACK_S
 
 
 def _reason(error: Exception) -> str:

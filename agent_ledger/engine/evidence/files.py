@@ -8,7 +8,7 @@ from ..fingerprint import part_with_hash
 from .facts import CannotTellError, Facts
 from .located import Spot, look, need_place, place_of
 from .recorded import Recorded
-from .touching import Others, ended, others
+from .touching import Others, at_work, ended, others
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, Verdict, quoted, together
 
 SOON_S = 5.0
@@ -68,12 +68,13 @@ def gather(call: Recorded, facts: Facts, text: str) -> tuple[Facet, Others]:
         around = others(call, str(path), facts, last)
     rivals = [one for one in around.earlier if ended(one) >= written - slack]
     rivals += [one for one in around.later if (one.at or 0.0) <= written + slack]
+    rivals += [one for one in (*around.running, *around.unclear) if at_work(one, written, slack)]
     undoers = [one for one in (*around.later, *around.unclear) if (one.at or 0.0) <= last]
     return Facet(
         call.at,
         call.at + SOON_S,
         spot,
-        rivals=tuple(one.id for one in rivals),
+        rivals=tuple(dict.fromkeys(one.id for one in rivals)),
         undoers=tuple(one.id for one in undoers),
     ), around
 
@@ -142,15 +143,14 @@ def read_as(facet: Facet, around: Others, text: str, pairs: list[tuple[str, str]
     bare = text.removeprefix(BOM).replace("\r\n", "\n")
     plain = [(old.replace("\r\n", "\n"), new.replace("\r\n", "\n")) for old, new in pairs]
     told = [*around.earlier, *around.later]
+    # A call that wrote the file last says when it was written, but no more whether this one had written before.
     after = bool(plain) and all(_is_after(bare, old, new) for old, new in plain)
     before = bool(plain) and all(_is_before(bare, old, new) for old, new in plain)
-    made_so = after and (bool(around.unclear) or any(_says(one, [new for _, new in plain]) for one in told))
     put_back = before and (bool(around.unclear) or any(_says(one, [old for old, _ in plain]) for one in told))
     return replace(
         facet,
         holds=after if after != before else None,
         before=before and not after,
-        rivals=facet.rivals if made_so else (),
         other_way=put_back or not around.later,
     )
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from .facts import COARSE_S, CannotTellError, Facts
@@ -44,7 +45,11 @@ def since(entries: Sequence[Entry], moment: float) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A reference and its log. `whole`: does the log end with what the reference names now, so that nothing lacks?"""
+    """A reference and its log. `whole`: does nothing lack in it, and can its times be trusted?
+
+    It ends with what the reference names now, each line begins where the one before ended, and no time in it is before
+    the last one's, or far from that of the log itself: the environment can give git another date.
+    """
 
     entries: tuple[Entry, ...]
     whole: bool
@@ -67,7 +72,7 @@ def find(facts: Facts, folder: Path) -> Repository:
     for above in (folder, *folder.parents):
         mark = facts.look(above / ".git")
         if mark.kind == "folder":
-            return Repository(mark.path, mark.path)
+            return _readable(facts, Repository(mark.path, mark.path))
         if mark.kind == "file":
             text = facts.text(mark.path, limit=4096).strip()
             if not text.startswith("gitdir: "):
@@ -75,10 +80,19 @@ def find(facts: Facts, folder: Path) -> Repository:
             own = Path(above, text.removeprefix("gitdir: "))
             common = facts.look(own / "commondir")
             shared = Path(own, facts.text(common.path, limit=4096).strip()) if common.kind == "file" else own
-            return Repository(own, shared)
+            return _readable(facts, Repository(own, shared))
+        if mark.exists:
+            break
         if facts.look(above / "HEAD").kind == "file" and facts.look(above / "refs").kind == "folder":
-            return Repository(above, above)
+            return _readable(facts, Repository(above, above))
     raise CannotTellError(f"{quoted(folder)} lies in no repository that can be read.")
+
+
+def _readable(facts: Facts, repository: Repository) -> Repository:
+    """The repository. Raises CannotTellError where its references lie in tables (`reftable`), not in files."""
+    if facts.look(repository.shared / "reftable").exists:
+        raise CannotTellError(f"The references of {quoted(repository.shared)} are in tables, which are not read.")
+    return repository
 
 
 def reference(facts: Facts, repository: Repository, name: str, depth: int = 0) -> str:
@@ -90,6 +104,8 @@ def reference(facts: Facts, repository: Repository, name: str, depth: int = 0) -
         if not text.startswith("ref: "):
             return text
         return reference(facts, repository, text.removeprefix("ref: "), depth + 1) if depth < 5 else ""
+    if place.kind == "link":
+        raise CannotTellError(f"{quoted(place.path)} is a link, which is not followed.")
     return packed(facts, repository).get(name, "")
 
 
@@ -110,26 +126,39 @@ def read_log(facts: Facts, repository: Repository, name: str) -> Log:
     now = reference(facts, repository, name)
     if not place.exists:
         return Log((), not now)
-    found = map(_LINE.fullmatch, facts.text(place.path, limit=LONGEST_LOG).splitlines())
-    entries = tuple(Entry(match[2], float(match[3]), match[4]) for match in found if match)
-    if entries and 0 <= place.modified - entries[-1].at < 2:
+    lines = facts.text(place.path, limit=LONGEST_LOG).splitlines()
+    found = [match for match in map(_LINE.fullmatch, lines) if match]
+    entries = tuple(Entry(match[2], float(match[3]), match[4]) for match in found)
+    if not entries:
+        return Log((), False)
+    joined = all(later[1] == earlier[2] and later[3] >= earlier[3] for earlier, later in pairwise(found))
+    fits = 0 <= place.modified - entries[-1].at < 2
+    if fits:
         entries = (*entries[:-1], replace(entries[-1], at=place.modified, exact=True))
-    return Log(entries, bool(entries) and entries[-1].commit == now)
+    return Log(entries, joined and fits and len(found) == len(lines) and entries[-1].commit == now)
+
+
+_PLAIN = frozenset({"url", "fetch", "tagopt", "prune"})
+"""Settings of a remote that leave open neither where a push goes nor what it pushes."""
 
 
 def local_remote(facts: Facts, repository: Repository, folder: Path, remote: str) -> Repository | None:
+    """The repository that a remote is, where it lies on this machine by one plain setting; None else."""
     text = facts.text(repository.shared / "config", limit=2**20)
-    section = ""
+    if re.search(r"(?im)^\s*(\[include|pushinsteadof\b|insteadof\b)", text):
+        return None
+    section, urls = "", []
     for line in text.splitlines():
         head = re.fullmatch(r'\s*\[remote "([^"]*)"\]\s*', line)
         if head or line.lstrip().startswith("["):
             section = head[1] if head else ""
-        name, _, value = line.partition("=")
-        if section == remote and name.strip() == "url":
-            url = value.strip().removeprefix("file://")
-            if re.match(r"[\w+.-]+://|[\w.-]+@?[\w.-]*:", url):
-                return None
-            place = Path(folder, url)
-            facts.refuse_network(place)
-            return find(facts, place) if facts.look(place).kind == "folder" else None
-    return None
+        name, given, value = line.partition("=")
+        if section == remote and given and name.strip().lower() not in _PLAIN:
+            return None
+        if section == remote and name.strip().lower() == "url":
+            urls.append(value.strip().removeprefix("file://"))
+    if len(urls) != 1 or re.match(r"[\w+.-]+://|[\w.-]+@?[\w.-]*:", urls[0]):
+        return None
+    place = Path(folder, urls[0])
+    facts.refuse_network(place)
+    return find(facts, place) if facts.look(place).kind == "folder" else None

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..workplace import LOCAL
-from .facts import CannotTellError, Facts, Place
+from .around import once
+from .facts import COARSE_S, CannotTellError, Facts, Place
 from .recorded import Recorded
 from .verdict import quoted
 
-DRAFT = ".hermes-tmp."
-"""Start of the name under which the host writes a file before it gives it its own."""
+MOST_LINKS = 40
+"""Links on the way to one folder that are gone through: as many as Linux does."""
 
 
 def place_of(call: Recorded, facts: Facts, text: str) -> Path:
@@ -37,7 +38,34 @@ def place_of(call: Recorded, facts: Facts, text: str) -> Path:
     if path.name in ("", "..", "."):
         facts.refuse_network(path)
         return Path(posixpath.normpath(text))
+    if (
+        call.at is not None
+        and once(facts, ("turned", path.parent), lambda: turned(facts, path.parent)) >= call.at - COARSE_S
+    ):
+        raise CannotTellError(f"A link on the way to {quoted(path, 160)} was set since: it may have led elsewhere.")
     return facts.folder(path.parent) / path.name
+
+
+def turned(facts: Facts, folder: Path) -> float:
+    """When a link on the way to a folder was last set, so that it led elsewhere before; 0.0 where none is there.
+
+    Raises CannotTellError where the way cannot be gone.
+    """
+    latest, links = 0.0, 0
+    place, parts = Path(folder.anchor), list(folder.parts[1:])
+    while parts:
+        part = parts.pop(0)
+        found = facts.look(place / part) if part != ".." else None
+        if found is None or found.kind != "link":
+            place = place.parent if found is None else found.path
+            continue
+        latest, links = max(latest, found.changed), links + 1
+        if links > MOST_LINKS:
+            raise CannotTellError(f"{quoted(folder)} leads through more than {MOST_LINKS} links.")
+        named = Path(facts.link(found.path))
+        place = Path(named.anchor) if named.is_absolute() else place
+        parts[:0] = named.parts[1:] if named.is_absolute() else named.parts
+    return latest
 
 
 def need_place(call: Recorded) -> None:
@@ -87,17 +115,10 @@ def look(facts: Facts, path: Path) -> Spot:
 
 
 def came_last(facts: Facts, folder: Place) -> bool:
-    """Is a folder's last change an entry that came and is still there? Else something was taken out last.
+    """May a folder's last change be an entry that came and is still there? Else something was taken out last.
 
+    What came may have been written on since, so that its own time says only that it was not there for certain before.
     Looks at every entry.
     """
-    for name in facts.names(folder.path):
-        entry = facts.look(folder.path / name)
-        if (
-            abs(entry.changed - folder.modified) <= folder.slack
-            or abs(entry.modified - folder.modified) <= folder.slack
-        ):
-            return True
-        if name.startswith(DRAFT) and entry.changed >= folder.modified:
-            return True
-    return False
+    entries = (facts.look(folder.path / name) for name in facts.names(folder.path))
+    return any(entry.touched_since(folder.modified) for entry in entries)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from . import effects, terminal_archives, terminal_files, terminal_git, terminal_installs
 from .effects import Effect
 from .facts import CannotTellError, Facts
+from .located import place_of
 from .recorded import Recorded
 from .touching import folder_of
 from .verdict import Finding, Verdict, quoted, together, unknown
@@ -33,6 +34,9 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
         return unknown(facts.now, "The command only looks, or leaves nothing behind that could be looked at.")
     if not folder and not all(one.path.startswith("/") for one in found):
         raise CannotTellError("In which folder the command began is not recorded.")
+    for one in reading.folders:
+        if facts.look(place_of(call, facts, one)).kind not in ("folder", "link"):
+            raise CannotTellError(f"The command goes to {quoted(one, 160)}, which is no folder, and then goes on.")
     return together(facts.now, [_one(call, facts, effect) for effect in found])
 
 

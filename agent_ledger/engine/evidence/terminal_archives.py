@@ -51,16 +51,19 @@ def members(facts: Facts, path: Path) -> list[str]:
 
 def _unpacked(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     assert call.at is not None
-    names = members(facts, place_of(call, facts, effect.source))
+    archive = place_of(call, facts, effect.source)
+    names = members(facts, archive)
     if not names or any(name.startswith("/") or ".." in name.split("/") for name in names):
         raise CannotTellError("The archive holds no files, or some that would lie elsewhere.")
     facets = [gather(call, facts, posixpath.join(effect.path, name))[0] for name in names]
     spots = [facet.spot for facet in facets]
     rivals = tuple(dict.fromkeys(number for facet in facets for number in facet.rivals))
-    if any(spot.place.exists for spot in spots):
-        return judge_unpacked(call.at, spots, rivals)
     need_place(call)
-    return judge_missing(facets[0])
+    there = any(spot.place.exists for spot in spots)
+    found = judge_unpacked(call.at, spots, rivals) if there else judge_missing(facets[0])
+    if found[0] == ABSENT and facts.look(archive).touched_since(call.at):
+        return UNKNOWN, f"{quoted(archive, 160)} was written since the call: what it held then is not known."
+    return found
 
 
 def judge_unpacked(at: float, spots: list[Spot], rivals: tuple[int, ...]) -> Finding:

@@ -10,8 +10,11 @@ from .facts import CannotTellError, Facts, Place
 from .files import AT_ONCE_S, Facet, gather, judge_missing, judge_write, numbers, span, text_of
 from .located import came_last, look, need_place, place_of
 from .recorded import Recorded
-from .touching import Others
+from .touching import Others, at_work
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
+
+MOST_FOLDERS = 500
+"""Folders of one tree that are looked through."""
 
 
 def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
@@ -23,11 +26,18 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
         need_place(call)
         spot = facet.spot
         looks = not spot.place.exists and not spot.untouched_since(facet.at)
-        taken = looks and not came_last(facts, spot.folder)
+        moment, slack = spot.folder.modified, spot.folder.slack
+        taken = looks and not any(at_work(one, moment, slack) for one in around.beside)
+        taken = taken and not came_last(facts, spot.folder)
+        if spot.place.kind == "folder" and effect.parents and not _whole(facts, spot.place, facet.at):
+            return UNKNOWN, f"{spot.shown} is there, but something in it was changed or taken out since the call."
         return judge_removed(facet, made=around.made, taken=taken)
     if not facet.spot.place.exists:
         return judge_missing(facet)
     if effect.kind == "folder":
+        moment, slack = facet.spot.folder.modified, facet.spot.folder.slack
+        more = tuple(one.id for one in around.beside if at_work(one, moment, slack))
+        facet = replace(facet, rivals=(*facet.rivals, *more))
         return judge_folder(facet, empty=_is_empty(facts, facet.spot.place))
     if effect.kind == "link":
         return _link(facts, facet, effect)
@@ -51,6 +61,24 @@ def _written(facts: Facts, facet: Facet, effect: Effect) -> Finding:
     return judge_write(replace(facet, holds=text == effect.text))
 
 
+def _whole(facts: Facts, folder: Place, moment: float) -> bool:
+    """Is everything below a folder as it was before `moment`? A removal begins with what lies deepest.
+
+    Raises CannotTellError where it holds more than is looked at.
+    """
+    waiting, looked_at = [folder], 0
+    while waiting:
+        place = waiting.pop()
+        if place.touched_since(moment):
+            return False
+        if place.kind == "folder":
+            waiting += [facts.look(place.path / name) for name in facts.names(place.path)]
+            looked_at += 1
+            if looked_at > MOST_FOLDERS:
+                raise CannotTellError(f"{quoted(folder.path, 160)} holds more than {MOST_FOLDERS} folders.")
+    return True
+
+
 def _is_empty(facts: Facts, place: Place) -> bool:
     return place.kind == "folder" and not facts.names(place.path)
 
@@ -66,7 +94,7 @@ def _copy(call: Recorded, facts: Facts, facet: Facet, effect: Effect) -> Finding
         return _copied_folder(facts, facet, source.place)
     if facet.spot.place.kind == "folder":
         raise CannotTellError(f"{facet.spot.shown} is a folder, so the copy may have another name.")
-    if facet.spot.untouched_since(facet.at):
+    if facet.spot.place.kind != "link" and facet.spot.untouched_since(facet.at):
         return (
             ABSENT,
             f"{facet.spot.shown} was last changed {span(facet.at - facet.spot.place.changed)} before the call.",
@@ -185,6 +213,8 @@ def judge_link(facet: Facet, *, right: bool) -> Finding:
     if spot.untouched_since(at):
         if right:
             return UNKNOWN, f"{spot.shown} was this very link before the call."
+        if spot.place.kind == "link":
+            return UNKNOWN, f"{spot.shown} is another link; where that leads to a folder the new one lies in there."
         return ABSENT, f"{spot.shown} is something else, unchanged since before the call."
     why = _not_alone(facet, spot.place.modified) if right else f"{spot.shown} is something else now."
     return (

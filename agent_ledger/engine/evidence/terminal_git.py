@@ -8,11 +8,11 @@ from pathlib import Path
 
 from .effects import Effect
 from .facts import CannotTellError, Facts
-from .files import span
+from .files import numbers, span
 from .git_store import Entry, Log, Repository, find, local_remote, packed, read_log, reference, since
 from .located import look, need_place, place_of
 from .recorded import Recorded
-from .touching import ended, others
+from .touching import STILL_AT_WORK_S, ended, others, working
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
 
 AT_ONCE_S = 1.5
@@ -56,10 +56,6 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
         return _switch(call, facts, repository, words, rivals)
     if verb == "push":
         return _push(call, facts, repository, folder, words, rivals)
-    index = look(facts, repository.own / "index")
-    if index.place.exists and index.untouched_since(call.at):
-        need_place(call)
-        return ABSENT, f"{index.shown} was last written {span(call.at - index.place.modified)} before the call."
     return UNKNOWN, "What stands in the index of the repository is not looked into."
 
 
@@ -83,12 +79,17 @@ def _beside(moment: float, rivals: Sequence[Recorded]) -> list[int]:
 def subject(words: Sequence[str]) -> str | None:
     """The first line of a commit's message, where the words hold it."""
     for place, word in enumerate(words):
-        if word in ("-m", "--message", "-am") or re.fullmatch(r"-[a-z]*m", word):
-            text = words[place + 1] if place + 1 < len(words) else ""
-            return text.strip().split("\n")[0].strip()
-        if word.startswith("--message="):
-            return word.removeprefix("--message=").strip().split("\n")[0].strip()
+        short = re.fullmatch(r"-[a-ln-z]*m(.*)", word, re.DOTALL)
+        if word == "--message" or (short and not short[1]):
+            return _first_line(words[place + 1] if place + 1 < len(words) else "")
+        if short or word.startswith("--message="):
+            return _first_line(short[1] if short else word.removeprefix("--message="))
     return None
+
+
+def _first_line(message: str) -> str:
+    """As it stands in a log, where blanks in a row are one."""
+    return " ".join(message.strip().split("\n")[0].split())
 
 
 def _one_name(words: Sequence[str], *allowed: str) -> str:
@@ -171,6 +172,8 @@ def _init(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Findi
         return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
     if spot.untouched_since(call.at):
         return UNKNOWN, f"The repository was there before the call: {spot.shown} is older."
+    if rivals := working(call, facts, str(folder), spot.place.modified, "init"):
+        return UNKNOWN, f"The repository was made since, but call {numbers(rivals)} may have made it."
     if spot.place.modified > call.at + AT_ONCE_S:
         return UNKNOWN, f"The repository came long after the call: {spot.shown} is newer."
     return LANDED, f"{spot.shown} was made {span(spot.place.modified - call.at)} after the call."
@@ -183,6 +186,8 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
     if not 1 <= len(plain) <= 2 or any(word.startswith("-") for word in plain):
         raise CannotTellError("The options of git clone are not followed.")
     name = plain[1] if len(plain) == 2 else plain[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if name in ("", ".", "..") or ":" in name:
+        raise CannotTellError("Into which folder was to be cloned its words do not say plainly.")
     spot = look(facts, place_of(call, facts, str(folder / name)))
     if not spot.place.exists:
         need_place(call)
@@ -192,6 +197,8 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
     log = read_log(facts, find(facts, spot.place.path), "HEAD")
     if log.entries and log.entries[0].action.startswith("clone: from"):
         when = log.entries[0].at - call.at
+        if rivals := working(call, facts, str(folder), log.entries[0].at, plain[-1]):
+            return UNKNOWN, f"{spot.shown} was cloned since, but call {numbers(rivals)} may have done it."
         if log.entries[0].since(call.at) and when <= CLONE_S:
             return LANDED, f"{spot.shown} says of itself that it was cloned {span(when)} after the call."
     return UNKNOWN, f"{spot.shown} is there, but whether this call made it its files do not tell."
@@ -258,6 +265,8 @@ def judge_commit(at: float, log: Log, message: str | None, rivals: Sequence[Reco
         return UNKNOWN, "The log of HEAD is not whole, so a commit may lack in it."
     if made and message is None:
         return UNKNOWN, "Commits were made since, and which message this one was to have is not in the command."
+    if any(one.at <= at + STILL_AT_WORK_S and not _beside(one.at, rivals) for one in made):
+        return UNKNOWN, "A commit with another message was made then: a hook of the repository may have worded it anew."
     return ABSENT, "The log of HEAD, which is whole, holds no such commit since the call."
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from .effects import Effect
 from .facts import CannotTellError, Facts
-from .files import span
+from .files import numbers, span
 from .located import look, need_place, place_of
 from .recorded import Recorded
+from .touching import working
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
 
 _NPM = re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@[\w.^~<>=*-]+)?")
@@ -38,15 +39,19 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
     words = [word for word in effect.words[1:] if not word.startswith("-")]
     if program == "npm":
         names = _names(words[1:], _NPM)
-        folder = place_of(call, facts, effect.path) / "node_modules"
-        return _agree([_entry(call, facts, folder / name / "package.json", name) for name in names])
+        begun = place_of(call, facts, effect.path or ".")
+        folder = begun / "node_modules"
+        above = any(facts.look(one / name).exists for one in begun.parents for name in ("package.json", "node_modules"))
+        if above and not all(facts.look(folder / name).exists for name in names):
+            raise CannotTellError("npm may have put the packages into a folder above, which holds some, too.")
+        return _agree([_entry(call, facts, effect, folder / name / "package.json", name) for name in names])
     target = _target(effect.words)
     if target:
         names = _wheels(words[2:] if program.startswith("python") else words[1:], target)
         folder = place_of(call, facts, target if target.startswith("/") else f"{effect.path}/{target}")
         if not facts.look(folder).exists:
-            return _entry(call, facts, folder, names[0])
-        return _agree([_distribution(call, facts, folder, name) for name in names])
+            return _entry(call, facts, effect, folder, names[0])
+        return _agree([_distribution(call, facts, effect, folder, name) for name in names])
     if "/" not in effect.words[0]:
         raise CannotTellError("Into which environment packages were to be installed is not known.")
     names = _names(words[2:] if program.startswith("python") else words[1:], _PIP)
@@ -54,7 +59,7 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
         call, facts, effect.words[0] if effect.words[0].startswith("/") else f"{effect.path}/{effect.words[0]}"
     )
     folder = _site_packages(facts, place.parent.parent)
-    return _agree([_distribution(call, facts, folder, name) for name in names])
+    return _agree([_distribution(call, facts, effect, folder, name) for name in names])
 
 
 def _target(words: tuple[str, ...]) -> str:
@@ -90,12 +95,12 @@ def _site_packages(facts: Facts, environment: Path) -> Path:
     return library / versions[0] / "site-packages"
 
 
-def _distribution(call: Recorded, facts: Facts, folder: Path, name: str) -> Finding:
+def _distribution(call: Recorded, facts: Facts, effect: Effect, folder: Path, name: str) -> Finding:
     wanted = re.sub(r"[-_.]+", "-", name).lower()
     for entry in facts.names(folder):
         found = re.fullmatch(r"(.+?)-[^-]+\.dist-info", entry)
         if found and re.sub(r"[-_.]+", "-", found[1]).lower() == wanted:
-            return _entry(call, facts, folder / entry / "RECORD", name)
+            return _entry(call, facts, effect, folder / entry / "RECORD", name)
     need_place(call)
     assert call.at is not None
     if facts.look(folder).touched_since(call.at):
@@ -103,7 +108,7 @@ def _distribution(call: Recorded, facts: Facts, folder: Path, name: str) -> Find
     return ABSENT, f"{quoted(folder, 160)} holds no package {quoted(name, 60)}, and has not changed since the call."
 
 
-def _entry(call: Recorded, facts: Facts, path: Path, name: str) -> Finding:
+def _entry(call: Recorded, facts: Facts, effect: Effect, path: Path, name: str) -> Finding:
     assert call.at is not None
     spot = look(facts, path)
     if not spot.place.exists:
@@ -114,6 +119,9 @@ def _entry(call: Recorded, facts: Facts, path: Path, name: str) -> Finding:
     if spot.untouched_since(call.at):
         return UNKNOWN, f"The package {quoted(name, 60)} was there before the call."
     when = spot.place.changed - call.at
+    begun = str(place_of(call, facts, effect.path or "."))
+    if rivals := working(call, facts, begun, spot.place.changed, _target(effect.words) or name):
+        return UNKNOWN, f"The package {quoted(name, 60)} came since, but call {numbers(rivals)} may have brought it."
     if when > SOON_S:
         return UNKNOWN, f"The package {quoted(name, 60)} came {span(when)} after the call: by whom is not known."
     return LANDED, f"The package {quoted(name, 60)} came into {quoted(path.parent, 160)} {span(when)} after the call."

@@ -40,11 +40,15 @@ _NAME = re.compile(r"[\w.@+-]{2,}")
 @dataclass(slots=True)
 class Others:
     """Ids of other calls. `earlier`: may have written the path just before or beside this one; `later`: after it;
-    `unclear`: came later and may have done anything; `made`: is known to have written it some time before."""
+    `unclear`: came later and may have done anything; `running`: the same, come earlier and perhaps still at work;
+    `beside`: may have written another entry of the same folder, or one in the path; `made`: is known to have written
+    the path some time before."""
 
     earlier: list[Recorded] = field(default_factory=list)
     later: list[Recorded] = field(default_factory=list)
     unclear: list[Recorded] = field(default_factory=list)
+    running: list[Recorded] = field(default_factory=list)
+    beside: list[Recorded] = field(default_factory=list)
     made: bool = False
 
 
@@ -54,8 +58,11 @@ class _Index:
     calls: dict[int, Recorded] = field(default_factory=dict)
     by_place: dict[str, list[int]] = field(default_factory=dict)
     by_name: dict[str, list[int]] = field(default_factory=dict)
+    by_folder: dict[str, list[int]] = field(default_factory=dict)
     unclear: list[tuple[float, int]] = field(default_factory=list)
     """(time, id), in the order of time."""
+    wide: set[int] = field(default_factory=set)
+    """Ids of those that run git or install something."""
 
 
 _indexes: WeakKeyDictionary[Facts, _Index] = WeakKeyDictionary()
@@ -84,7 +91,40 @@ def others(call: Recorded, path: str, facts: Facts, until: float) -> Others:
             break
         if number > call.id:
             found.unclear.append(index.calls[number])
+    found.running = [
+        index.calls[number] for _, number in index.unclear
+        if number < call.id and ended(index.calls[number]) >= at - COARSEST_S
+    ]  # fmt: skip
+    beside = {number for one in (path, posixpath.dirname(path)) for number in index.by_folder.get(one, ())}
+    found.beside = [index.calls[number] for number in sorted(beside - {call.id})]
     return found
+
+
+def working(call: Recorded, facts: Facts, folder: str, moment: float, word: str) -> tuple[int, ...]:
+    """Other calls that run git or install something in a folder, hold a word, and may have had their effect at
+    `moment`; and those that may have done anything then, but for lost ones of other sessions.
+
+    Raises CannotTellError where they cannot be looked through.
+    """
+    index = _index(facts, call, moment)
+    there = set(index.by_place.get(folder, ()))
+    near = (index.calls[number] for number in sorted({*index.wide, *(number for _, number in index.unclear)}))
+    return tuple(
+        one.id
+        for one in near
+        if one.id != call.id
+        and at_work(one, moment, COARSEST_S / 2)
+        and (
+            (one.id in there and word.lower() in one.args_text.lower())
+            if one.id in index.wide
+            else (one.settled_at is not None or one.session_id == call.session_id)
+        )
+    )
+
+
+def at_work(call: Recorded, moment: float, slack: float) -> bool:
+    """Can this call have had its effect at `moment`, give or take `slack`?"""
+    return (call.at or 0.0) <= moment + slack and ended(call) >= moment - slack
 
 
 def ended(call: Recorded) -> float:
@@ -149,6 +189,8 @@ def _enter(index: _Index, call: Recorded, facts: Facts) -> None:
         for effect in reading.effects:
             for place in (effect.path, effect.source) if effect.kind in ("move", "copy") else (effect.path,):
                 _file(index, call, place, facts)
+            if effect.kind in ("git", "install"):
+                index.wide.add(call.id)
             if effect.kind == "git" and effect.words[:1] not in (("commit",), ("tag",), ("push",), ("add",)):
                 index.unclear.append((call.at or 0.0, call.id))
     elif name in _WRITERS:
@@ -179,6 +221,9 @@ def _paths(call: Recorded) -> list[str]:
 
 def _file(index: _Index, call: Recorded, text: str, facts: Facts) -> None:
     try:
-        index.by_place.setdefault(str(place_of(call, facts, text)), []).append(call.id)
+        place = str(place_of(call, facts, text))
     except CannotTellError:
         index.by_name.setdefault(posixpath.basename(text), []).append(call.id)
+    else:
+        index.by_place.setdefault(place, []).append(call.id)
+        index.by_folder.setdefault(posixpath.dirname(place), []).append(call.id)

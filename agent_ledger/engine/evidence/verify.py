@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
@@ -43,9 +44,22 @@ def _judge_of(module: str) -> Judge:
 def verify(call: Recorded, facts: Facts) -> Verdict:
     """Did this call land? Never raises, and changes nothing."""
     found = _verified(call, facts)
-    if found.verdict == ABSENT and facts.may_still_run(call):
-        return unknown(facts.now, "It may still be at work: its grace has not run out.", *found.evidence)
-    return found
+    why = _why_not_absent(call, facts) if found.verdict == ABSENT else ""
+    return unknown(facts.now, why, *found.evidence) if why else found
+
+
+def _why_not_absent(call: Recorded, facts: Facts) -> str:
+    """Why an effect that was not found may be there all the same; empty where nothing says so."""
+    try:
+        if facts.may_still_run(call):
+            return "It may still be at work: its grace has not run out."
+        if facts.clock_went_back(call):
+            return "The clock of this machine was set back since the call, so times tell nothing."
+        if call.folder and not facts.look(Path(call.folder)).exists:
+            return f"The folder in which the call worked, {quoted(call.folder, 160)}, is not there any more."
+    except CannotTellError as error:
+        return str(error)
+    return ""
 
 
 def _verified(call: Recorded, facts: Facts) -> Verdict:
