@@ -116,6 +116,8 @@ def grace_seconds(tool_name: str, args: Mapping[str, Any] | None, overrides: Map
 def _own_timeout(args: Mapping[str, Any]) -> float:
     for name, unit in (("timeout", 1.0), ("timeout_seconds", 1.0), ("timeout_s", 1.0), ("timeout_ms", 0.001)):
         value = args.get(name)
+        if value is None:
+            continue
         if isinstance(value, str):
             value = _number(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9:
