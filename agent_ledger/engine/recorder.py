@@ -134,8 +134,8 @@ class Recorder:
         workplace = self._workplaces.of(tool_name, task_id, values)
         # In the order of its fields: with names it takes five times as long.
         issue = Issue(
-            now, session_id, turn_id, tool_call_id, task_id, request_id, tool_name, stored, cut, redacted, args_hash,
-            hashes, grace_s, mono, parent, chain, repeats_since, compacted, late, workplace,
+            now, session_id, turn_id, tool_call_id, task_id, request_id, tool_name, stored, int(cut), redacted,
+            args_hash, hashes, grace_s, mono, parent, chain, repeats_since, compacted, late, workplace,
         )  # fmt: skip
         row = self.keeper.keep(issue)
         if verdict is not None and verdict.refuses:
