@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
+from typing import Any
 
 import pytest
+
+from agent_ledger.engine.evidence.verdict import quoted
+from agent_ledger.engine.fingerprint import KEY_BYTES, value_hash
 
 from .makers import World
 from .test_terminal import ENVIRONMENT, run
@@ -281,3 +287,57 @@ def test_made_again_at_once_by_a_confirmed_call(world: World, command: str) -> N
     else:
         run(world, command)
     assert world.verdict(call).verdict == "unknown"
+
+
+# -- what times do not tell, and what must not be told -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/proc/sys/vm/swappiness", "/sys/kernel/profiling", "/dev/null", "/dev/nowhere"])
+def test_what_the_system_makes_up_keeps_no_time(world: World, path: str) -> None:
+    assert word(world, f"echo 1 > {path}", at=world.now - 1) == "unknown"
+    call = world.call("write_file", {"path": path, "content": "1"}, at=world.now - 1)
+    assert world.verdict(call).verdict == "unknown"
+
+
+def transcript(world: World, args: dict[str, Any], result: dict[str, Any]) -> None:
+    """One request under the id `c1` and its result."""
+    asked = json.dumps([{"id": "c1", "function": {"name": "terminal", "arguments": json.dumps(args)}}])
+    db = sqlite3.connect(world.paths.state)
+    db.executescript(
+        "CREATE TABLE sessions(id, parent_session_id, end_reason, model_config); CREATE TABLE messages(id INTEGER"
+        " PRIMARY KEY, session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp)"
+    )
+    db.execute("INSERT INTO messages VALUES(1, 's1', 'assistant', '', NULL, ?, NULL, ?)", (asked, world.before))
+    db.execute(
+        "INSERT INTO messages VALUES(2, 's1', 'tool', ?, 'c1', NULL, 'terminal', ?)",
+        (json.dumps(result), world.before + 1),
+    )
+    db.commit()
+    db.close()
+
+
+def test_no_secret_of_the_hosts_stores_is_told(world: World) -> None:
+    secret = "sk-ant-api03-" + "Ab3dE6gH1jK2" * 6
+    transcript(world, {"command": "make"}, {"exit_code": 2, "error": f"refused: {secret}"})
+    evidence = world.verdict(world.call("terminal", {"command": "make"}, tool_call_id="c1")).evidence
+    assert "refused" in evidence[0]
+    assert secret[:20] not in str(evidence)
+    assert secret[:20] not in quoted("x" * 49 + " " + secret), "nor the half of one that is cut off"
+
+
+def test_a_failure_without_words_is_told_by_its_code(world: World) -> None:
+    transcript(world, {"command": "make"}, {"output": "", "exit_code": 2, "error": None})
+    evidence = world.verdict(world.call("terminal", {"command": "make"}, tool_call_id="c1")).evidence
+    assert evidence[0] == "The host's transcript holds a failure of this call: the command ended with 2."
+
+
+@pytest.mark.parametrize(("asked", "told"), [("deploy --token abc", "landed"), ("deploy --token xyz", "unknown")])
+def test_a_redacted_call_is_held_against_what_was_asked(world: World, asked: str, told: str) -> None:
+    key = b"k" * KEY_BYTES
+    world.paths.key.write_bytes(key)
+    transcript(world, {"command": asked}, {"output": "", "exit_code": 0})
+    call = world.call(
+        "terminal", {"command": "deploy --token [redacted]"}, tool_call_id="c1", args_redacted=1,
+        value_hashes=json.dumps({"command": value_hash(key, "deploy --token abc")}),
+    )  # fmt: skip
+    assert world.verdict(call).verdict == told

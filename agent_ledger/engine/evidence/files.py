@@ -249,8 +249,8 @@ def judge_no_file(facet: Facet) -> Finding:
     """Pure: a link, a folder, a pipe stands where a file was to be written."""
     if facet.spot.place.kind == "link":
         return UNKNOWN, f"{facet.spot.shown} is a link, which is not followed."
-    if facet.spot.untouched_since(facet.at):
-        return ABSENT, f"{facet.spot.shown} is no plain file, and has not changed since before the call."
+    if facet.spot.place.kind == "folder" and facet.spot.untouched_since(facet.at):
+        return ABSENT, f"{facet.spot.shown} is a folder, and has not changed since before the call."
     return UNKNOWN, f"{facet.spot.shown} is no plain file."
 
 

@@ -13,6 +13,9 @@ from .facts import COARSE_S, CannotTellError, Facts, Place
 from .recorded import Recorded
 from .verdict import quoted
 
+_UNTIMED = (("proc",), ("sys",), ("dev",))
+"""Folders at the top in which the kernel shows itself: what is written there need not move any time."""
+
 MOST_LINKS = 40
 """Links on the way to one folder that are gone through: as many as Linux does."""
 
@@ -43,7 +46,10 @@ def place_of(call: Recorded, facts: Facts, text: str) -> Path:
         and once(facts, ("turned", path.parent), lambda: turned(facts, path.parent)) >= call.at - COARSE_S
     ):
         raise CannotTellError(f"A link on the way to {quoted(path, 160)} was set since: it may have led elsewhere.")
-    return facts.folder(path.parent) / path.name
+    found = facts.folder(path.parent) / path.name
+    if found.parts[1:2] in _UNTIMED and found.parts[:3] != ("/", "dev", "shm"):
+        raise CannotTellError(f"{quoted(found, 160)} is made up by the system, and its times do not tell of writes.")
+    return found
 
 
 def turned(facts: Facts, folder: Path) -> float:

@@ -51,7 +51,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     if not facts.look(facts.state).exists or _used_again(call, facts):
         return None
     stored = results(facts, call.session_id, call.tool_call_id, call.at - EARLY_S)
-    found = [one for one in stored if _is_of(call, one)]
+    found = [one for one in stored if _is_of(call, one, facts)]
     return told(call.tool_name, found, facts.now)
 
 
@@ -65,8 +65,16 @@ def told(tool_name: str, found: list[Result], now: float) -> Verdict | None:
         return landed(now, "The host's transcript holds this call's own result, and it is a success.")
     if word == "none":
         return absent(now, "The host's transcript says of this call that it had no effect: it never started.")
-    errors = [quoted((one.said or {}).get("error", ""), 120) for one in found]
-    return unknown(now, f"The host's transcript holds a failure of this call: {errors[0]}.")
+    said = next((text for one in found if (text := _failure(one.said or {}))), "")
+    return unknown(now, f"The host's transcript holds a failure of this call{said}.")
+
+
+def _failure(said: Mapping[str, Any]) -> str:
+    """How a failed result tells of it, to end a sentence with; empty where it does not."""
+    if said.get("error"):
+        return f": {quoted(said['error'], 120)}"
+    code = said.get("exit_code")
+    return f": the command ended with {code}" if isinstance(code, int) and code else ""
 
 
 def _word(tool_name: str, one: Result) -> str | None:
@@ -97,15 +105,20 @@ _SAME = {
 """Tools that the model may still call by their old name."""
 
 
-def _is_of(call: Recorded, one: Result) -> bool:
+def _is_of(call: Recorded, one: Result, facts: Facts) -> bool:
     """Is it the result of this call, and not of another one with the same id?"""
     assert call.at is not None
     names = _SAME.get(call.tool_name, (call.tool_name,))
     if one.at < call.at - EARLY_S or one.tool_name not in ("", *names) or one.asked[0] not in names:
         return False
-    if call.args_cut or call.args_redacted:
+    asked = one.asked[1]
+    if not call.args_cut and not call.args_redacted:
+        return asked == call.args
+    if asked is None or not call.args.keys() <= asked.keys():
+        return False
+    if facts.key is None:
         return True
-    return one.asked[1] == call.args
+    return all(name in asked and facts.is_value(call, name, asked[name]) for name in call.value_hashes)
 
 
 def _used_again(call: Recorded, facts: Facts) -> bool:
