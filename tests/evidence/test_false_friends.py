@@ -341,3 +341,25 @@ def test_a_redacted_call_is_held_against_what_was_asked(world: World, asked: str
         value_hashes=json.dumps({"command": value_hash(key, "deploy --token abc")}),
     )  # fmt: skip
     assert world.verdict(call).verdict == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "folder", "file", "args"),
+    [
+        ("memory", "memories", "MEMORY.md", {"action": "add", "target": "memory", "content": "One."}),
+        ("skill_manage", "skills/tidy", "SKILL.md", {"action": "edit", "name": "tidy", "content": "new"}),
+    ],
+)
+def test_a_store_that_was_moved_into_place(
+    world: World, tool: str, folder: str, file: str, args: dict[str, Any]
+) -> None:
+    kept = world.paths.home / "kept"
+    kept.mkdir()
+    (kept / file).write_text("Old.")
+    moment = time.time() + 0.1
+    call = world.call(tool, args, at=moment)
+    os.utime(kept, (moment - 60, moment - 60))
+    time.sleep(0.3)
+    (world.paths.home / folder).parent.mkdir(exist_ok=True)
+    kept.rename(world.paths.home / folder)
+    assert world.verdict(call).verdict == "unknown"

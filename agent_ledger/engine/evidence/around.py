@@ -208,6 +208,13 @@ def others(
     return once(facts, Around, Around).others(facts, call, tools, word, looks)
 
 
+def stayed(facts: Facts, folders: Iterable[Path], moment: float) -> None:
+    """Raise CannotTellError where one of these folders was moved to its place, or put back there, since `moment`."""
+    for folder in folders:
+        if facts.look(folder).put_back_since(moment):
+            raise CannotTellError(f"{quoted(folder)} was moved there or put back since: what it held is not known.")
+
+
 def folder_time(facts: Facts, folder: Path) -> float:
     """When a name was last made, renamed or removed in a folder; where it is not there, in the one above that is."""
     while True:

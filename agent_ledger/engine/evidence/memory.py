@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .around import HANDS, UNSEEN_S, LastWrite, folder_time, issued, last_write, others
+from .around import HANDS, UNSEEN_S, LastWrite, folder_time, issued, last_write, others, stayed
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
 from .verdict import Verdict, absent, landed, quoted, unknown
@@ -118,6 +118,7 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
     around = [other for other in others(facts, call, TOOLS) if _same_file(other, target)]
     by_hand = [*others(facts, call, HANDS, "memor"), *others(facts, call, HANDS, "user.md")]
     write = last_write(call, written, [*around, *by_hand])
+    stayed(facts, (folder,), issued(call))
     changes = changes_of(call)
     done, shown = (_done(changes, entries), _shown(changes)) if changes else (_by_hash(call, facts, entries), "")
     texts = [change.content or change.old for change in changes or ()]

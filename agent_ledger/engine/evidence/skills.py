@@ -23,6 +23,7 @@ from .around import (
     may_explain,
     once,
     others,
+    stayed,
 )
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
@@ -136,6 +137,8 @@ def judge(call: Recorded, facts: Facts) -> Verdict | None:
 def _seen(call: Recorded, facts: Facts, part: Wanted, asked: Asked) -> Seen:
     new = any(step.action == "create" and step.name == part.name for step in asked.steps)
     folder, place = folder_of(facts, part.name, part.category, new=new, placed=asked.placed)
+    root = facts.home / "skills"
+    stayed(facts, (one for one in (folder, *folder.parents) if one.is_relative_to(root)), issued(call))
     around = [other for other in _others(call, facts, part.name) if _touches(other, part)]
     shown = f"The skill {quoted(part.name, 60)}"
     if part.file:

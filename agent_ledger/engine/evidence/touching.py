@@ -61,6 +61,8 @@ class _Index:
     by_folder: dict[str, list[int]] = field(default_factory=dict)
     unclear: list[tuple[float, int]] = field(default_factory=list)
     """(time, id), in the order of time."""
+    unclear_ids: list[int] = field(default_factory=list)
+    """The ids of these, in their order."""
     wide: set[int] = field(default_factory=set)
     """Ids of those that run git or install something."""
 
@@ -91,10 +93,9 @@ def others(call: Recorded, path: str, facts: Facts, until: float) -> Others:
             break
         if number > call.id:
             found.unclear.append(index.calls[number])
-    found.running = [
-        index.calls[number] for _, number in index.unclear
-        if number < call.id and ended(index.calls[number]) >= at - COARSEST_S
-    ]  # fmt: skip
+    begun = index.unclear_ids[bisect_left(index.unclear_ids, call.id - BEFORE) :]
+    before = (index.calls[number] for number in begun[: bisect_left(begun, call.id)])
+    found.running = [one for one in before if ended(one) >= at - COARSEST_S]
     beside = {number for one in (path, posixpath.dirname(path)) for number in index.by_folder.get(one, ())}
     found.beside = [index.calls[number] for number in sorted(beside - {call.id})]
     return found
@@ -108,7 +109,7 @@ def working(call: Recorded, facts: Facts, folder: str, moment: float, word: str)
     """
     index = _index(facts, call, moment)
     there = set(index.by_place.get(folder, ()))
-    near = (index.calls[number] for number in sorted({*index.wide, *(number for _, number in index.unclear)}))
+    near = (index.calls[number] for number in sorted({*index.wide, *index.unclear_ids}))
     return tuple(
         one.id
         for one in near
@@ -175,6 +176,7 @@ def _filled(facts: Facts, first: int, where: str, bounds: tuple[object, ...], mo
         index.calls[call.id] = call
         _enter(index, call, facts)
     index.unclear.sort()
+    index.unclear_ids = sorted(number for _, number in index.unclear)
     return index
 
 
