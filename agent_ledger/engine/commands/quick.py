@@ -6,9 +6,14 @@ What it returns is what `syntax` and `expand` make of the same text; what it is 
 from __future__ import annotations
 
 import re
+import sys
 from functools import lru_cache
 
 from .names import names
+
+SOUND = sys.version_info >= (3, 11, 5)
+"""Python before 3.11.5 goes wrong where something within a possessive group has to be tried anew (CPython gh-106052).
+There every text takes the parser: the same answers, only later."""
 
 LONGEST = 8_192
 """Characters of a text that is read here."""
@@ -73,7 +78,7 @@ def _is_live(token: str) -> bool:
 
 
 def _tokens(text: str) -> list[str] | None:
-    if len(text) > LONGEST or not text.isascii():
+    if not SOUND or len(text) > LONGEST or not text.isascii():
         return None
     if "\\\n" in text:
         text = text.replace(" \\\n", "  ")
