@@ -131,6 +131,14 @@ def test_a_folder_that_lost_what_was_in_it_was_not_made(world: World) -> None:
     assert world.verdict(call).verdict == "unknown"
 
 
+def test_a_folder_into_which_something_came_was_not_touched(world: World) -> None:
+    run(world, "mkdir d")
+    call = world.call("terminal", {"command": "touch d"})
+    world.done("terminal", {"command": "touch d/x"}, at=world.before + 0.5, took=120)
+    run(world, "touch d/x")
+    assert world.verdict(call).verdict == "unknown"
+
+
 def test_a_patch_that_was_in_the_file_before(world: World) -> None:
     (world.work / "f").write_text("new\nend\n")
     call = world.call("patch", {"path": "f", "old_string": "old", "new_string": "new"}, at=time.time() + 0.3)
@@ -262,6 +270,15 @@ def test_a_remote_that_is_pushed_elsewhere_is_not_asked(world: World, setting: s
     assert word(world, "git push origin main", at=world.after) == "absent"
     run(world, f"git config {setting}")
     assert word(world, "git push origin main", at=world.after) == "unknown"
+
+
+def test_what_is_pushed_need_not_be_a_branch(world: World) -> None:
+    repository(world)
+    run(world, "git init -q --bare ../far.git && git remote add origin ../far.git && git tag v1")
+    moment = time.time() + 0.1
+    time.sleep(0.2)
+    run(world, "git push -q origin v1")
+    assert word(world, "git push origin v1", at=moment) == "unknown"
 
 
 def test_nothing_to_add_is_no_lack(world: World) -> None:

@@ -34,10 +34,11 @@ def judge(call: Recorded, facts: Facts, effect: Effect) -> Finding:
         return judge_removed(facet, made=around.made, taken=taken)
     if not facet.spot.place.exists:
         return judge_missing(facet)
-    if effect.kind == "folder":
-        moment, slack = facet.spot.folder.modified, facet.spot.folder.slack
-        more = tuple(one.id for one in around.beside if at_work(one, moment, slack))
+    if facet.spot.place.kind == "folder":  # What comes into it, or goes, moves its time too.
+        times, slack = (facet.spot.folder.modified, facet.spot.place.modified), facet.spot.folder.slack
+        more = tuple(one.id for one in around.beside if any(at_work(one, moment, slack) for moment in times))
         facet = replace(facet, rivals=(*facet.rivals, *more))
+    if effect.kind == "folder":
         return judge_folder(facet, empty=_is_empty(facts, facet.spot.place))
     if effect.kind == "link":
         return _link(facts, facet, effect)

@@ -221,6 +221,8 @@ def _push(
             when = span(hits[0].at - call.at)
             return LANDED, f"The log of {shown} says that it was pushed {when} after the call."
         return UNKNOWN, f"{shown} was pushed since, perhaps by another call."
+    if not reference(facts, repository, f"refs/heads/{branch}"):
+        raise CannotTellError(f"{quoted(branch, 60)} is no branch here: what was to be pushed is not known.")
     there = local_remote(facts, repository, folder, remote)
     if there is None:
         return (
