@@ -77,6 +77,7 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
         self._desk, self._model, self._orphan_id, self._named = desk, model, orphan_id, named
         self._donor_ids = tuple(donor_ids)
         self._excerpts: dict[str, Excerpt | str] = {}
+        self._shown, self._news, self._outdated = self._state(), "", False
 
     def compose(self) -> ComposeResult:
         yield Static(self._question(), id="question", markup=False)
@@ -88,7 +89,40 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
         yield PromptBar(id="prompt")
         yield KeyHints()
 
+    def renew(self) -> None:
+        """The store was read anew. Who is asked about other sessions than those on the screen is asked no longer."""
+        now = self._state()
+        if now != self._shown:
+            self._shown = now
+            self._withdraw("these sessions are not as they were: look again before you choose")
+            self._read()
+        self._look_for_others()
+
+    @work(group="others", exclusive=True, exit_on_error=False)
+    async def _look_for_others(self) -> None:
+        """Where there are others to choose from than those on the screen, nobody is chosen here."""
+        ids = await asyncio.to_thread(self._model.donors, self._orphan_id)
+        self._outdated = ids != self._donor_ids
+        if self._outdated:
+            self._withdraw("there are others to choose from now: close this, and open it again")
+
+    def _withdraw(self, why: str) -> None:
+        self._news = f"The store was written to, and {why}."
+        bar = self.query_one(PromptBar)
+        if bar.is_open:
+            bar.close()
+            self._asked.focus()
+        self.query_one("#question", Static).update(self._question())
+        self._paint()
+        self.refresh_bindings()
+
+    def _state(self) -> tuple[object, ...]:
+        """What is known of all who stand here."""
+        return self._model.told(self._orphan_id), *(self._model.card(id) for id in self._donor_ids)
+
     def _question(self) -> str:
+        if self._news:
+            return self._news
         if not self._donor_ids:
             return "Nobody of the same platform and profile fell quiet near its start: there is no one to choose."
         if self._named is not None:
@@ -100,6 +134,15 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
         columns = list(self.query(SessionColumn))
         columns[min(1, len(columns) - 1)].focus()
         self._read()
+
+    def on_screen_resume(self) -> None:
+        self._desk.lineage.look(self)
+
+    def on_screen_suspend(self) -> None:
+        self._desk.lineage.leave(self)
+
+    def on_unmount(self) -> None:
+        self._desk.lineage.leave(self)
 
     def on_resize(self, event: events.Resize) -> None:
         """Two side by side on any screen, three on a wide one."""
@@ -158,7 +201,7 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
             return True
         if self.query_one(PromptBar).is_open:
             return action not in {"choose", "step", "close"}
-        return action != "choose" or bool(self._donor_ids)
+        return action != "choose" or (bool(self._donor_ids) and not self._outdated)
 
     def action_step(self, step: int) -> None:
         columns = list(self.query(SessionColumn))
@@ -180,6 +223,8 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
 
     @on(PromptBar.Answered)
     def _answered(self, event: PromptBar.Answered) -> None:
+        if not event.bar.is_open:  # The question was withdrawn while the answer was on its way.
+            return
         word, _, reason = event.value.strip().partition(" ")
         if word and word.lower() != CHOOSE:
             event.bar.complain(f"That is not the word: {CHOOSE}. An empty line closes.")

@@ -28,7 +28,7 @@ from .filter_terms import FilterError
 from .policy_model import Rows
 from .record_screen import RecordScreen
 from .repair_model import RepairModel
-from .repair_run import Refusal, RepairRun, who
+from .repair_run import OTHER_STANDING, Refusal, RepairRun, Standing, who
 from .repair_walk import UNDO, RepairWalkScreen
 
 LOOK_S = 2.0
@@ -59,6 +59,8 @@ class RepairScreen(RecordScreen):
         self._run = RepairRun(desk)
         self._change: SurveyChange | None = None
         self._told = ""
+        self._asked: tuple[str, Standing] | None = None
+        """The repair whose undo is being asked about, and how it stood then."""
 
     # Composition
 
@@ -106,9 +108,17 @@ class RepairScreen(RecordScreen):
 
     @work(group="past", exclusive=True, exit_on_error=False)
     async def _look(self) -> None:
-        if self.is_current:
-            self.past.rows = await self._run.past()
-            self._paint()
+        if not self.is_current:
+            return
+        asked, bar = self._asked, self.query_one(PromptBar)
+        if asked is not None and bar.is_open:
+            repair_id, standing = asked
+            if await self._run.standing(repair_id) != standing and self._asked is asked:
+                bar.close()
+                self._asked, self._told = None, f"{OTHER_STANDING}: look at it again before you take it back"
+                self._past_list.focus()
+        self.past.rows = await self._run.past()
+        self._paint()
 
     # Painting
 
@@ -177,10 +187,12 @@ class RepairScreen(RecordScreen):
         one = self._chosen
         if one is None:
             return
+        standing = await self._run.standing(one.repair_id)
         unseen = any(check.state == "unknown" for check in await self._run.checks())
         hint = f"Type {UNDO} to put every cell of {one.repair_id} back. An empty line closes."
         if unseen:
             hint = f"Not everything can be seen. Type {STOPPED_TOO} if all is stopped. An empty line closes."
+        self._told, self._asked = "", (one.repair_id, standing)
         self.query_one(PromptBar).ask(one.repair_id, "Take it back?", "", hint)
         self.refresh_bindings()
 
@@ -188,14 +200,16 @@ class RepairScreen(RecordScreen):
         word = " ".join(line.lower().split())
         if word and word not in {UNDO, STOPPED_TOO}:
             raise FilterError(f"That is not the word: {UNDO}. An empty line closes.")
-        if word:
-            self._undo(purpose, word == STOPPED_TOO)
+        asked, self._asked = self._asked, None
+        if word and asked is not None:  # Else the question was withdrawn while the answer was on its way.
+            self._undo(*asked, word == STOPPED_TOO)
 
     @work(group="write", exit_on_error=False)
-    async def _undo(self, repair_id: str, stopped: bool) -> None:
+    async def _undo(self, repair_id: str, standing: Standing, stopped: bool) -> None:
         self._told = "taking it back; this app's own readers of the store are closed meanwhile"
         self._paint()
-        done = await self._run.undo(repair_id, stopped_by=f"{who()}, who typed it in the app" if stopped else None)
+        by = f"{who()}, who typed it in the app" if stopped else None
+        done = await self._run.undo(repair_id, standing, stopped_by=by)
         if isinstance(done, Refusal):
             head = "It stopped by an error." if done.unsure else "Nothing was changed."
             self._told = f"✗ {head} {done.reason} → {done.remedy}".rstrip(" →")

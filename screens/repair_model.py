@@ -103,6 +103,8 @@ class RepairModel:
             return fresh
         if known.decision == CHOSEN and known.donor_id in self.survey.store.sessions:
             return replace(fresh, donor_id=known.donor_id, decision=CHOSEN)
+        if known.decision == END and fresh.evidence != DORMANT:
+            return fresh
         return replace(fresh, decision=known.decision) if known.decision in {SKIP, END} else fresh
 
     def decide(self, orphan_id: str, decision: str) -> None:
@@ -157,6 +159,11 @@ class RepairModel:
     def card(self, id: str | None) -> Card | None:
         row = self.survey.store.sessions.get(id or "") if self.survey else None
         return card(row) if row is not None else None
+
+    def told(self, id: str) -> tuple[object, ...]:
+        """Everything that is said of a lost row and of where it goes on from, whatever was decided about it."""
+        found = self._found.get(id)
+        return found, self.card(id), self.card(found.donor_id if found is not None else None)
 
     def donors(self, orphan_id: str) -> tuple[str, ...]:
         """Rows that a person may choose from, the one that the evidence names first."""

@@ -7,20 +7,23 @@ import getpass
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.routing.repair.apply import Applied, Step, apply
 from ledger_tui.routing.repair.holders import SafetyCheck, safety_checks
+from ledger_tui.routing.repair.journal import Journal, read_all
 from ledger_tui.routing.repair.plan import Plan, propose
 from ledger_tui.routing.repair.refused import RefusedError
-from ledger_tui.routing.repair.settle import Repair, repairs
+from ledger_tui.routing.repair.settle import Repair, hold_in, repairs
 from ledger_tui.routing.repair.undo import Undone, undo
 from ledger_tui.routing.survey import Survey
 from ledger_tui.sources.guard import SourceError
 
 from .feeds import Desk
 from .repair_model import RepairModel
+from .repair_seen import same_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class Refusal:
 
 Outcome = TypeVar("Outcome")
 
+Standing = tuple[Journal | None, str]
+"""A repair's journal, and which of its two states the rows hold."""
+
+OTHER_STANDING = "The repair or its rows are not as they were when you were asked"
+
 
 class RepairRun:
     """What the walkthrough and the list of repairs do to the store. Each in a thread, each an answer in words."""
@@ -48,9 +56,16 @@ class RepairRun:
         live = self._desk.lineage
         return await asyncio.to_thread(safety_checks, live.path, live.home, now=self._desk.clock())
 
-    async def plan(self, survey: Survey, model: RepairModel) -> Plan | Refusal:
-        """What the decisions in `model` come to."""
-        live, now = self._desk.lineage, self._desk.clock()
+    async def plan(self, survey: Survey, model: RepairModel, seen: Plan | None = None) -> Plan | Refusal:
+        """What the decisions in `model` come to: `seen` itself, where that is still the answer to its own question."""
+        if seen is not None:
+            answer = await self._plan_at(seen.asked.now, survey, model)
+            if isinstance(answer, Plan) and same_plan(answer, seen):
+                return seen
+        return await self._plan_at(self._desk.clock(), survey, model)
+
+    async def _plan_at(self, now: float, survey: Survey, model: RepairModel) -> Plan | Refusal:
+        live = self._desk.lineage
         only, choices, end, gap = model.only, dict(model.choices), model.ends, survey.max_gap_s
         return await _answer(
             lambda: propose(live.path, survey, only=only, choices=choices, end=end, now=now, max_gap_s=gap)
@@ -64,11 +79,20 @@ class RepairRun:
             )
         )
 
-    async def undo(self, repair_id: str, *, stopped_by: str | None) -> Undone | Refusal:
+    async def undo(self, repair_id: str, standing: Standing, *, stopped_by: str | None) -> Undone | Refusal:
+        """Takes it back if it still stands as it did when the person was asked."""
         live, clock = self._desk.lineage, self._desk.clock
-        return await self._alone(
-            lambda: undo(live.path, live.home, repair_id, clock=clock, stopped_by=stopped_by, tell=self._tell)
-        )
+
+        def act() -> Undone:
+            if _standing(live.home, repair_id) != standing:
+                raise RefusedError(OTHER_STANDING, "look at it again, then ask anew")
+            return undo(live.path, live.home, repair_id, clock=clock, stopped_by=stopped_by, tell=self._tell)
+
+        return await self._alone(act)
+
+    async def standing(self, repair_id: str) -> Standing:
+        """What an undo of it would put back, and what the rows hold now."""
+        return await asyncio.to_thread(_standing, self._desk.lineage.home, repair_id)
 
     async def past(self) -> tuple[Repair, ...]:
         """Newest first."""
@@ -81,6 +105,16 @@ class RepairRun:
 
     def _tell(self, step: Step) -> None:
         self.step = step
+
+
+def _standing(home: Path, repair_id: str) -> Standing:
+    journal = next((one for one in read_all(home) if one.repair_id == repair_id), None)
+    if journal is None:
+        return None, ""
+    try:
+        return journal, hold_in(journal.store, journal.rows)
+    except (SourceError, sqlite3.Error) as error:
+        return journal, inert(str(error))
 
 
 async def _answer(act: Callable[[], Outcome]) -> Outcome | Refusal:

@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
-from functools import partial
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import ContentSwitcher
 
 from ledger_tui.routing.live import SurveyChange
 from ledger_tui.routing.repair.apply import Applied
-from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck
+from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck, worst
 from ledger_tui.routing.repair.plan import Plan
 from ledger_tui.routing.repair.undo import Undone
-from widgets.finding_list import FindingList
-from widgets.key_hints import KeyHints
+from ledger_tui.routing.survey import Survey
 from widgets.line_list import LineList
-from widgets.look import clock_text
-from widgets.paragraphs import Paragraph, Paragraphs
 from widgets.prompt_bar import PromptBar
-from widgets.step_line import StepLine
 
 from . import repair_words as words
 from .donors import DonorsScreen
 from .feeds import Desk
 from .repair_model import ACCEPT, CHOSEN, DORMANT, END, SKIP, Finding, RepairModel
-from .repair_run import Refusal, RepairRun, by_whom, who
+from .repair_panes import CHANGE, FINDINGS, PANES, PROOF, SAFETY, STEPS, WRITE, RepairPanes
+from .repair_run import OTHER_STANDING, Refusal, Standing, by_whom, who
 
-STEPS = ("Safety", "Findings", "Change", "Write", "Proof")
-SAFETY, FINDINGS, CHANGE, WRITE, PROOF = range(5)
-_PANES = ("safety", "findings", "change", "write", "proof")
+__all__ = ["CHANGE", "FINDINGS", "PROOF", "SAFETY", "STEPS", "WRITE", "RepairWalkScreen"]
 
 TELL_S = 0.1
 """How often a running repair says how far it is."""
+
+WATCH_S = 2.0
+"""While a word is awaited, how often it is asked whether what it is about still stands."""
 
 REPAIR, STOPPED, UNDO = "repair", "stopped", "undo"
 """Words to be typed. A key pressed by mistake must not be enough."""
 
 
-class RepairWalkScreen(Screen[None]):
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the awaited word is about, as it stood when it was asked for. Nothing else is done by the answer."""
+
+    plan: Plan | None = None
+    finding: Finding | None = None
+    standing: Standing = (None, "")
+
+
+class RepairWalkScreen(RepairPanes):
     """Opened over the Lineage or the Repair screen."""
 
     CSS_PATH = "repair_walk.tcss"
@@ -65,33 +70,9 @@ class RepairWalkScreen(Screen[None]):
 
     def __init__(self, desk: Desk, only: Collection[str] | None = None) -> None:
         """`only`: the lost rows that this is about; None for all."""
-        super().__init__()
-        self._desk = desk
-        self.model = RepairModel(only)
-        self._run = RepairRun(desk)
-        self.step = SAFETY
-        self._checks: tuple[SafetyCheck, ...] = ()
-        self._stopped_by: str | None = None
-        self._outcome: Applied | Undone | Refusal | None = None
-        self._done: Applied | None = None
-        self._busy = False
-        self._notice = ""
-        self._shown_plan: Plan | None = None
-
-    # Composition
-
-    def compose(self) -> ComposeResult:
-        yield StepLine(f"Repair {self._desk.label}".strip(), STEPS, id="steps")
-        yield Static("", id="notice", markup=False)
-        with ContentSwitcher(initial=_PANES[SAFETY], id="panes"):
-            yield Paragraphs(id="safety")
-            yield FindingList(self.model.rows, partial(words.finding_cells, self.model), id="findings")
-            yield Paragraphs(id="change")
-            yield Paragraphs(id="write")
-            yield Paragraphs(id="proof")
-        yield Paragraphs(id="evidence")
-        yield PromptBar(id="prompt")
-        yield KeyHints(id="keys")
+        super().__init__(desk, RepairModel(only))
+        self._asked: Question | None = None
+        self._donors: DonorsScreen | None = None
 
     def on_mount(self) -> None:
         self._desk.lineage_changed.subscribe(self, self._survey_changed)
@@ -113,86 +94,71 @@ class RepairWalkScreen(Screen[None]):
     # What happens outside
 
     def _survey_changed(self, change: SurveyChange) -> None:
-        if not change.fresh or change.survey is None or change.survey is self.model.survey or self._past_writing:
+        if change.fresh and change.survey is not None and not self._past_writing:
+            self._take(change.survey)
+
+    def _take(self, survey: Survey) -> None:
+        """Another reading of the store. What the person is being asked about may be another thing now."""
+        if survey is self.model.survey:
             return
         again = self.model.survey is not None
-        self.model.take(change.survey)
+        asked = self._asked.finding if self._asked is not None else None
+        known = self.model.told(asked.orphan_id) if asked is not None else None
+        self.model.take(survey)
+        if asked is not None and self.model.told(asked.orphan_id) != known:
+            self._interrupt(words.OTHER_FINDING)
+        if self._donors is not None and again:
+            self._donors.renew()
         if again and self.step == CHANGE:
-            self._notice = "The store was written to: this is the change as it would be now"
             self._plan()
         self._paint()
+
+    def _interrupt(self, sentence: str) -> None:
+        """What was asked about is no longer what it was: the question is withdrawn, and the person is told why."""
+        self._asked = None
+        self._notice = sentence
+        bar = self.query_one(PromptBar)
+        if bar.is_open:
+            bar.close()
+            self.query_one(f"#{PANES[self.step]}").focus()
+        self._paint()
+
+    @work(group="watch", exclusive=True, exit_on_error=False)
+    async def _watch(self, asked: Question) -> None:
+        """Until the question is answered or withdrawn."""
+        while self._asked is asked and not self._busy:
+            await asyncio.sleep(WATCH_S)
+            if asked.plan is not None:
+                checks = tuple(await self._run.checks())
+                if self._asked is asked and not self._busy and self._is_worse(checks):
+                    self._checks = checks
+                    self._interrupt(words.no_longer_safe(checks))
+            elif self._done is not None and asked.standing[0] is not None:
+                standing = await self._run.standing(self._done.repair_id)
+                if self._asked is asked and not self._busy and standing != asked.standing:
+                    self._interrupt(f"{OTHER_STANDING}: look at it again before you take it back")
+
+    def _is_worse(self, checks: Sequence[SafetyCheck]) -> bool:
+        """Is there anything against writing that was not there when the word was asked for?"""
+        now, before = worst(checks), worst(self._checks)
+        return now == FAIL or (now != OK and before == OK and self._stopped_by is None)
 
     @property
     def _past_writing(self) -> bool:
         return self._busy or self._done is not None
 
-    # Painting
-
-    def _paint(self) -> None:
-        self.query_one(StepLine).show(self.step)
-        notice = self.query_one("#notice", Static)
-        several = self.step == FINDINGS and len(self.model.rows) > 1
-        text = self._notice or (words.finding_totals(self.model) if several else "")
-        notice.update(text)
-        notice.set_class(bool(text), "-open")
-        notice.set_class(bool(self._notice), "-wrong")
-        self.query_one("#safety", Paragraphs).show(words.checks(self._checks, vouched=self._stopped_by is not None)
-            if self._checks else [Paragraph("asking…", "quiet")])  # fmt: skip
-        self._paint_findings()
-        self._paint_change()
-        self._paint_outcome()
-        self.refresh_bindings()
-
-    def _paint_findings(self) -> None:
-        table = self.query_one(FindingList)
-        table.rows_changed()
-        table.say(count="", empty=words.findings_empty(self.model))
-        one = self._finding
-        evidence = self.query_one("#evidence", Paragraphs)
-        evidence.display = self.step == FINDINGS
-        evidence.show(words.evidence(self.model, one, self._time) if one else [])
-
-    def _paint_change(self) -> None:
-        """A plan of thousands of rows is many lines: they are made once."""
-        plan = self.model.plan
-        if plan is None or plan is not self._shown_plan:
-            self._shown_plan = plan
-            self.query_one("#change", Paragraphs).show(words.change(self.model, plan, self._time))
-
-    def _paint_outcome(self) -> None:
-        proof, outcome = self.query_one("#proof", Paragraphs), self._outcome
-        if isinstance(outcome, Refusal):
-            self.query_one("#write", Paragraphs).show(
-                words.refused(outcome.reason, outcome.remedy, unsure=outcome.unsure)
-            )
-        elif isinstance(outcome, Applied):
-            proof.show(words.proof(self.model, outcome))
-        elif isinstance(outcome, Undone):
-            proof.show(words.undone(outcome))
-
-    def _tell(self) -> None:
-        if self._busy:
-            lines = words.progress(self._run.step, undoing=self._done is not None)
-            self.query_one("#write", Paragraphs).show(lines)
-
-    def _time(self, at: float | None) -> str:
-        return clock_text(at, self._desk.clock(), self._desk.zone)
-
-    @property
-    def _finding(self) -> Finding | None:
-        rows, cursor = self.model.rows, self.query_one(FindingList).cursor
-        return rows.at(cursor) if cursor < len(rows) else None
-
     # Steps
 
     def _go(self, step: int) -> None:
         self.step = step
-        self.query_one("#panes", ContentSwitcher).current = _PANES[step]
+        self.query_one("#panes", ContentSwitcher).current = PANES[step]
         self._paint()
-        self.query_one(f"#{_PANES[step]}").focus()
+        self.query_one(f"#{PANES[step]}").focus()
 
     def action_next(self) -> None:
         if self.step == FINDINGS:
+            self._seen.forget()
+            self._notice = ""
             self._plan()
         if self.step == CHANGE:
             self._ask_to_write()
@@ -203,6 +169,8 @@ class RepairWalkScreen(Screen[None]):
         self._notice = ""
         self._outcome = None
         self._go(CHANGE if self.step == WRITE else max(SAFETY, self.step - 1))
+        if self.step == CHANGE:
+            self._plan()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Each step offers its own keys; while it writes, none."""
@@ -257,7 +225,7 @@ class RepairWalkScreen(Screen[None]):
             return
         if decision == ACCEPT and one.evidence == DORMANT:
             hint = f"Type {END}, and after it why if you like: both go into the journal. An empty line closes."
-            self._ask(END, "Is its talk over?", hint)
+            self._ask(END, "Is its talk over?", hint, Question(finding=one))
             return
         if decision == ACCEPT and one.donor_id is None and one.decision != SKIP:
             self.action_donors()
@@ -272,6 +240,7 @@ class RepairWalkScreen(Screen[None]):
             return
 
         def chosen(answer: tuple[str, str] | None) -> None:
+            self._donors = None
             if answer is not None:
                 donor_id, reason = answer
                 self.model.choose(one.orphan_id, donor_id, by_whom(reason))
@@ -279,7 +248,8 @@ class RepairWalkScreen(Screen[None]):
 
         named = one.donor_id if one.decision != CHOSEN else None
         donors = await asyncio.to_thread(self.model.donors, one.orphan_id)
-        self.app.push_screen(DonorsScreen(self._desk, self.model, one.orphan_id, donors, named), chosen)
+        self._donors = DonorsScreen(self._desk, self.model, one.orphan_id, donors, named)
+        self.app.push_screen(self._donors, chosen)
 
     # The change
 
@@ -288,18 +258,28 @@ class RepairWalkScreen(Screen[None]):
         survey = self.model.survey
         if survey is None:
             return
-        answer = await self._run.plan(survey, self.model)
+        seen = self._seen.plan
+        answer = await self._run.plan(survey, self.model, seen)
+        if self.step != CHANGE or self._past_writing or survey is not self.model.survey:
+            return
         if isinstance(answer, Refusal):
-            self._notice = f"{answer.reason} {answer.remedy}".strip()
-        else:
-            self.model.plan = answer
+            self._seen.forget()
+            self._interrupt(f"{answer.reason} {answer.remedy}".strip())
+            return
+        self.model.plan = answer
+        if seen is not None and answer is not seen:
+            self._stopped_by = None  # Somebody wrote to the store: not all was stopped.
+            self._interrupt(words.OTHER_PLAN)
+            self._check()
         self._paint()
 
     def _ask_to_write(self) -> None:
-        plan = self.model.plan
+        plan = self._seen.plan
         if plan is None or plan.empty:
             self.notify("There is nothing to write", markup=False)
             return
+        self._seen.agree()
+        self._notice = ""
         failed = [one for one in self._checks if one.state == FAIL]
         if failed:
             self._outcome = Refusal(f"{failed[0].text} (check: {failed[0].name})", failed[0].remedy)
@@ -307,45 +287,51 @@ class RepairWalkScreen(Screen[None]):
             return
         if self._stopped_by is None and any(one.state != OK for one in self._checks):
             hint = f"Not everything can be seen. Type {STOPPED} if all of Hermes is stopped. An empty line closes."
-            self._ask(STOPPED, "All stopped?", hint)
+            self._ask(STOPPED, "All stopped?", hint, Question(plan))
             return
         hint = f"Type {REPAIR} to write this change; a copy of the store is made first. An empty line closes."
-        self._ask(REPAIR, "Write it?", hint)
+        self._ask(REPAIR, "Write it?", hint, Question(plan))
 
-    def _ask(self, word: str, question: str, hint: str) -> None:
-        self.query_one(PromptBar).ask(word, question, "", hint)
-        self.refresh_bindings()
+    def _ask(self, word: str, title: str, hint: str, asked: Question) -> None:
+        self._asked = asked
+        self.query_one(PromptBar).ask(word, title, "", hint)
+        self._paint()
+        self._watch(asked)
 
     # Writing
 
     @on(PromptBar.Answered)
     def _answered(self, event: PromptBar.Answered) -> None:
+        asked = self._asked
+        if asked is None:  # The question was withdrawn while the answer was on its way.
+            return
         word, _, reason = event.value.strip().partition(" ")
         word = word.lower()
         if word and (word != event.purpose or (reason and word != END)):
             event.bar.complain(f"That is not the word: {event.purpose}. An empty line closes.")
             return
         event.bar.close()
-        self.query_one(f"#{_PANES[self.step]}").focus()
+        self._asked = None
+        self.query_one(f"#{PANES[self.step]}").focus()
         if word == STOPPED:
             self._stopped_by = f"{who()}, who typed it in the app"
             self._ask_to_write()
         elif word == REPAIR:
-            self._write()
+            self._write(asked.plan)
         elif word == UNDO:
-            self._undo()
-        elif word == END and self._finding is not None:
-            self.model.end(self._finding.orphan_id, by_whom(reason))
+            self._undo(asked.standing)
+        elif word == END and asked.finding is not None:
+            self.model.end(asked.finding.orphan_id, by_whom(reason))
         self._paint()
 
     @on(PromptBar.Dismissed)
     def _dismissed(self) -> None:
-        self.query_one(f"#{_PANES[self.step]}").focus()
+        self._asked = None
+        self.query_one(f"#{PANES[self.step]}").focus()
         self.refresh_bindings()
 
     @work(group="write", exit_on_error=False)
-    async def _write(self) -> None:
-        plan = self.model.plan
+    async def _write(self, plan: Plan | None) -> None:
         if plan is None or self._busy:
             return
         self._begin()
@@ -357,6 +343,8 @@ class RepairWalkScreen(Screen[None]):
         if isinstance(outcome, Applied):
             self._done = outcome
         self._go(PROOF if isinstance(outcome, Applied) else WRITE)
+        if isinstance(outcome, Refusal) and self._desk.lineage.latest is not None:
+            self._take(self._desk.lineage.latest)  # What was read while it wrote was passed over.
 
     def _begin(self) -> None:
         self._busy, self._outcome, self._notice = True, None, ""
@@ -364,17 +352,22 @@ class RepairWalkScreen(Screen[None]):
         self._go(WRITE)
         self._tell()
 
-    def action_undo(self) -> None:
+    @work(group="undo", exclusive=True, exit_on_error=False)
+    async def action_undo(self) -> None:
+        if self._done is None:
+            return
+        standing = await self._run.standing(self._done.repair_id)
+        self._notice = ""
         hint = f"Type {UNDO} to put every cell back as it was. An empty line closes."
-        self._ask(UNDO, "Take it back?", hint)
+        self._ask(UNDO, "Take it back?", hint, Question(standing=standing))
 
     @work(group="write", exit_on_error=False)
-    async def _undo(self) -> None:
+    async def _undo(self, standing: Standing) -> None:
         if self._done is None or self._busy:
             return
         self._begin()
         try:
-            outcome = await self._run.undo(self._done.repair_id, stopped_by=self._stopped_by)
+            outcome = await self._run.undo(self._done.repair_id, standing, stopped_by=self._stopped_by)
         finally:
             self._busy = False
         self._outcome = outcome

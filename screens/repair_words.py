@@ -17,6 +17,7 @@ from widgets.look import age_text, count_text
 from widgets.paragraphs import Paragraph
 
 from .repair_model import ACCEPT, CHOSEN, DORMANT, END, PERSON, SKIP, Finding, RepairModel
+from .repair_seen import NEW
 
 TimeOf = Callable[[float | None], str]
 
@@ -129,6 +130,18 @@ def finding_totals(model: RepairModel) -> str:
     return " · ".join(
         f"{DECISION_GLYPHS[name]} {count_text(number)} {name}" for name, number in counts.items() if number
     )
+
+
+# What changes while somebody is asked
+
+OTHER_PLAN = f"The store was written to: this is the change as it would be now, with {NEW.strip()} behind what is new"
+OTHER_FINDING = "The store was written to, and this session is not as it was when you were asked: look at it again"
+
+
+def no_longer_safe(found: Sequence[SafetyCheck]) -> str:
+    """Why a word is no longer awaited: the worst of the checks, and what to do."""
+    one = min((one for one in found if one.state != OK), key=lambda one: one.state != FAIL)
+    return f"{one.name}: {one.text} → {one.remedy}"
 
 
 # The change

@@ -17,6 +17,7 @@ from ledger_tui.routing.repair.plan import propose
 from ledger_tui.routing.repair.refused import RefusedError
 from ledger_tui.routing.survey import survey
 from screens import repair_run as run_module
+from screens import repair_walk as walk_module
 from screens.donors import DonorsScreen
 from screens.lineage import LineageScreen
 from screens.repair import RepairScreen
@@ -180,8 +181,10 @@ async def test_a_store_in_use_is_looked_at_but_not_written(
 
 
 async def test_somebody_who_comes_after_the_checks_is_noticed(
-    incident: Path, start: Start, nobody_else: list[Holders]
+    incident: Path, start: Start, nobody_else: list[Holders], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Even where the word was typed before the next look at who is there."""
+    monkeypatch.setattr(walk_module, "WATCH_S", 3600.0)
     async with start((100, 30)) as run:
         screen = await to_change(run)
         nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
@@ -293,14 +296,20 @@ async def test_a_skipped_finding_is_not_written(incident: Path, start: Start) ->
         await run.until_shown("✓ accept")
 
 
-async def test_what_is_written_meanwhile_is_planned_anew(home: Path, clock: Clock, start: Start) -> None:
+async def test_what_is_written_meanwhile_and_changes_nothing_of_it_disturbs_nobody(
+    home: Path, clock: Clock, start: Start
+) -> None:
     made = a_family(home)
     async with start((100, 30)) as run:
         screen = await to_change(run)
-        first = screen.model.plan
+        seen, survey_before = screen.model.plan, screen.model.survey
+        await run.press("n")
+        await run.until_shown("Write it?")
         made.chat("later", ago=100, messages=2, session_key="agent:main:telegram:dm:99")
-        await run.until(lambda: screen.model.plan is not None and screen.model.plan is not first, "another plan")
-        await run.until_shown("The store was written to")
+        await run.until(lambda: screen.model.survey is not survey_before, "another reading")
+        await run.until(lambda: screen.model.plan is seen, "the same plan")
+        assert screen.query_one(PromptBar).is_open
+        assert "The store was written to" not in run.text
 
 
 async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, start: Start) -> None:
