@@ -43,7 +43,11 @@ class Played:
         schema.prepare(self.world.db)
 
     def play(self, *actions: Action) -> list[int]:
-        """Call the tools; the ledger holds each as lost. Returns the rows."""
+        """Call the tools; the ledger holds each as lost. Returns the rows.
+
+        What two calls did within two seconds to one store cannot be told apart, so time passes before each round.
+        """
+        time.sleep(2.5)
         done = self.home.run(*actions, script="effects.py")
         for line in done:
             assert '"success": false' not in str(line["result"]).lower(), line
