@@ -163,7 +163,7 @@ def thousand(ledger: Ledger, folder: Path) -> list[int]:
     ids = []
     for n in range(500):
         ids.append(written(ledger, folder / f"{n}.md"))
-        ids.append(lost(ledger, folder / "empty" / f"{n}.md", ago=AFTER))
+        ids.append(lost(ledger, folder / "empty" / f"{n}.md", ago=ledger.ago(time.time() + 1.0)))
     ledger.db.execute("COMMIT")
     return ids
 
@@ -256,7 +256,7 @@ async def test_verdicts_narrow_the_view_and_are_exported(
     ledger: Ledger, ghosts: tuple[int, int], tmp_path: Path, start: Start
 ) -> None:
     there, missing = ghosts
-    failed = ledger.done("write_file", {"path": str(tmp_path / "there" / "a.md"), "content": "x"}, ago=4000)
+    failed = ledger.done("write_file", {"path": str(tmp_path / "there" / "a.md"), "content": "x"}, ago=3530)
     async with start((120, 30)) as run:
         await run.press("V")
         await ended(run)

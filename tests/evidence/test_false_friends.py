@@ -99,6 +99,14 @@ def test_a_command_that_may_do_anything_may_have_done_it(world: World, command: 
     assert world.verdict(call).verdict == "unknown"
 
 
+@pytest.mark.parametrize(("code", "told"), [("open('f', 'w').write('x')", "unknown"), ("tests()", "landed")])
+def test_code_that_names_the_file_may_have_written_it(world: World, code: str, told: str) -> None:
+    call = world.call("write_file", {"path": "f", "content": "x"})
+    world.done("execute_code", {"code": code}, at=world.before + 0.5, took=120)
+    (world.work / "f").write_text("x")
+    assert world.verdict(call).verdict == told
+
+
 def test_one_that_was_at_work_already_may_have_done_it(world: World) -> None:
     world.done("terminal", {"command": "make"}, at=world.before - 5, took=120)
     call = world.call("terminal", {"command": "touch x"})

@@ -149,7 +149,7 @@ class _Reader:
 
     def run(self, words: list[str], flow: str | None) -> str | None:
         """Note what one plain command leaves behind; what it prints, where that is known."""
-        while words and words[0] in ("sudo", "command", "nohup", "time", "builtin") and len(words) > 1:
+        while words and words[0] in _RUNS_ANOTHER and len(words) > 1:
             if words[1].startswith("-"):
                 raise _UnclearError(f"`{words[0]}` has options of its own")
             words = words[1:]

@@ -95,6 +95,11 @@ def _write(call: Recorded, facts: Facts) -> Finding:
         one.id for one in (*around.earlier, *around.later)
         if one.tool_name == "write_file" and _holds(one, facts, text) is False
     }  # fmt: skip
+    # Who writes exactly the same text names the file, but for a call that is not stored whole.
+    others_content |= {
+        one.id for one in (*around.running, *around.unclear)
+        if not one.args_cut and not one.args_redacted and facet.spot.place.path.name not in one.args_text
+    }  # fmt: skip
     rivals = tuple(number for number in facet.rivals if number not in others_content)
     return judge_write(replace(facet, holds=_holds(call, facts, text), rivals=rivals))
 

@@ -184,7 +184,7 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
     assert call.at is not None
     plain = [word for word in words if word not in ("-q", "--quiet")]
     if not 1 <= len(plain) <= 2 or any(word.startswith("-") for word in plain):
-        raise CannotTellError("The options of git clone are not followed.")
+        raise CannotTellError("The options of this clone are not followed.")
     name = plain[1] if len(plain) == 2 else plain[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
     if name in ("", ".", "..") or ":" in name:
         raise CannotTellError("Into which folder was to be cloned its words do not say plainly.")
