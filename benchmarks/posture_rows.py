@@ -55,13 +55,14 @@ def one_more(posture: Posture, number: int) -> float:
     return time.perf_counter() - began
 
 
+_INDENTED = "python3 -m json.tool"
 _COMMANDS = (
     "git -C app log --oneline -5 # @",
     "python3 tools/build.py --number @",
     "cd /home/kim/app && python -m pytest tests/unit/test_part_@.py -q 2>&1 | tail -20",
     "sed -n '@,400p' src/app/models.py | grep -n \"class .*:$\"",
     'find . -name "*.py" -newer stamp_@ | head -50',
-    "curl -s http://localhost:8080/api/items/@ | python3 -m json.tool | head -40",
+    f"curl -s http://localhost:8080/api/items/@ | {_INDENTED} | head -40",
     "source .venv/bin/activate && pip install -q -r requirements-@.txt",
     "docker compose up -d --build web-@ && docker compose logs --tail=50 web",
     'for f in src/part_@/*.py; do echo "== $f"; head -5 "$f"; done',

@@ -30,6 +30,9 @@ class Wrapper:
     """Words of its own of which one comes first (`docker exec`)."""
 
 
+IN_PLACE = frozenset(("sudo", "command", "nohup", "time", "builtin"))
+"""Those that leave folder, files and variables of the command as they are."""
+
 WRAPPERS: dict[str, Wrapper] = {
     "sudo": Wrapper("-u -g -h -p -C -r -t -T -U -D -R --user --group --prompt --chdir", assignments=True,
                     asking="-l -v -K -k -V"),

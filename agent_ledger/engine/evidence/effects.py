@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ..commands import expand
+from ..commands import expand, wrappers
 from ..commands.names import names
 from ..commands.syntax import parse
 from ..commands.tree import Pipeline, Redirection, Simple, UnreadableError, Word
@@ -149,7 +149,7 @@ class _Reader:
 
     def run(self, words: list[str], flow: str | None) -> str | None:
         """Note what one plain command leaves behind; what it prints, where that is known."""
-        while words and words[0] in _RUNS_ANOTHER and len(words) > 1:
+        while words and words[0] in wrappers.IN_PLACE and len(words) > 1:
             if words[1].startswith("-"):
                 raise _UnclearError(f"`{words[0]}` has options of its own")
             words = words[1:]
