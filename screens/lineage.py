@@ -138,7 +138,9 @@ class LineageScreen(RecordScreen):
         facts = known.facts if known else None
         view = await asyncio.to_thread(_prepared, survey, self._wanted, dict(self.model.folds), facts)
         self.model.take(view)
-        if top:
+        if known is None and view.worst is not None:
+            self._tree.begin_at(view.worst)
+        elif top:
             self._tree.reset()
         self._paint()
 

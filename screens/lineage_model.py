@@ -39,6 +39,8 @@ class View:
     """Anomalies by kind."""
     sources: Sequence[str]
     profiles: Sequence[str]
+    worst: Key | None
+    """The first line of those with the most severe anomalies."""
 
 
 def prepare(survey: Survey, wanted: LineageFilter, folds: Mapping[str, bool], known: Facts | None = None) -> View:
@@ -59,7 +61,17 @@ def prepare(survey: Survey, wanted: LineageFilter, folds: Mapping[str, bool], kn
     kinds = dict(sorted(survey.counts().items()))
     count = len(sessions) if matches is None else len(matches)
     keys = [line.key for line in lines]
-    return View(facts, drawing, lines, keys, wanted, count, zombies, kinds, sources, profiles)
+    return View(facts, drawing, lines, keys, wanted, count, zombies, kinds, sources, profiles, _worst(keys, survey))
+
+
+def _worst(keys: Sequence[Key], survey: Survey) -> Key | None:
+    weights = {
+        id: min(SEVERITIES.index(one.severity) for one in several)
+        for id, several in survey.anomalies.items()
+        if several
+    }
+    marked = [key for key in keys if not key.ghost and key.id in weights]
+    return min(marked, key=lambda key: weights[key.id], default=None)
 
 
 class LineageModel:

@@ -78,6 +78,8 @@ def empty_text(model: LineageModel, change: SurveyChange | None) -> str:
     """What stands where the tree would be."""
     if change is not None and change.missing:
         return "there is no session store yet; it appears with the host's first session"
+    if model.view is None and change is not None and change.trouble is not None:
+        return "the sessions cannot be read, so nothing is known of them"
     if model.view is None:
         return progress_text(change) or "reading…"
     if not model.view.facts.survey.store.sessions:

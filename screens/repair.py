@@ -123,7 +123,9 @@ class RepairScreen(RecordScreen):
     # Painting
 
     def _draw(self) -> None:
-        self.query_one("#summary", Paragraphs).show(words.summary(self.model))
+        self.query_one("#summary", Paragraphs).show(
+            words.summary(self.model, self._change.trouble if self._change else None)
+        )
         self._past_list.rows_changed()
         self._past_list.say(count=str(len(self.past) or ""), empty=words.repairs_empty())
         self._paint_top(lineage_words.totals(self.model.survey) if self.model.survey else ())

@@ -11,6 +11,7 @@ from textual.widgets import ContentSwitcher, Static
 from ledger_tui.routing.repair.apply import Applied
 from ledger_tui.routing.repair.holders import SafetyCheck
 from ledger_tui.routing.repair.undo import Undone
+from ledger_tui.sources.guard import SourceError
 from widgets.finding_list import FindingList
 from widgets.key_hints import KeyHints
 from widgets.look import clock_text
@@ -43,6 +44,8 @@ class RepairPanes(Screen[None]):
         self._done: Applied | None = None
         self._busy = False
         self._notice = ""
+        self._trouble: SourceError | None = None
+        """Why the store cannot be read now."""
         self._seen = Seen()
 
     # Composition
@@ -66,10 +69,12 @@ class RepairPanes(Screen[None]):
         self.query_one(StepLine).show(self.step)
         notice = self.query_one("#notice", Static)
         several = self.step == FINDINGS and len(self.model.rows) > 1
-        text = self._notice or (words.finding_totals(self.model) if several else "")
+        trouble = str(self._trouble) if self._trouble is not None and self.model.survey is None else ""
+        warning = self._notice or trouble
+        text = warning or (words.finding_totals(self.model) if several else "")
         notice.update(text)
         notice.set_class(bool(text), "-open")
-        notice.set_class(bool(self._notice), "-wrong")
+        notice.set_class(bool(warning), "-wrong")
         self.query_one("#safety", Paragraphs).show(words.checks(self._checks, vouched=self._stopped_by is not None)
             if self._checks else [Paragraph("asking…", "quiet")])  # fmt: skip
         self._paint_findings()
@@ -80,7 +85,7 @@ class RepairPanes(Screen[None]):
     def _paint_findings(self) -> None:
         table = self.query_one(FindingList)
         table.rows_changed()
-        table.say(count="", empty=words.findings_empty(self.model))
+        table.say(count="", empty=words.findings_empty(self.model, self._trouble))
         one = self._finding
         evidence = self.query_one("#evidence", Paragraphs)
         evidence.display = self.step == FINDINGS
@@ -92,7 +97,7 @@ class RepairPanes(Screen[None]):
         if self.step == CHANGE and plan is not None and plan is not self._seen.plan:
             pane.show(self._seen.show(plan, words.change(self.model, plan, self._time)))
         elif self._seen.plan is None:
-            pane.show(words.change(self.model, None, self._time))
+            pane.show(words.no_change_yet(failed=bool(self._notice)))
 
     def _paint_outcome(self) -> None:
         proof, outcome = self.query_one("#proof", Paragraphs), self._outcome

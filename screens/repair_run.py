@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import math
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from typing import TypeVar
 from agent_ledger.engine.inert import inert
 from ledger_tui.routing.repair.apply import Applied, Step, apply
 from ledger_tui.routing.repair.holders import SafetyCheck, safety_checks
-from ledger_tui.routing.repair.journal import Journal, read_all
+from ledger_tui.routing.repair.journal import Journal, read_all, unreadable
 from ledger_tui.routing.repair.plan import Plan, propose
 from ledger_tui.routing.repair.refused import RefusedError
 from ledger_tui.routing.repair.settle import Repair, hold_in, repairs
@@ -40,6 +42,9 @@ Outcome = TypeVar("Outcome")
 
 Standing = tuple[Journal | None, str]
 """A repair's journal, and which of its two states the rows hold."""
+
+UNREAD = "unreadable"
+"""State of a repair whose journal nobody understands."""
 
 OTHER_STANDING = "The repair or its rows are not as they were when you were asked"
 
@@ -95,8 +100,8 @@ class RepairRun:
         return await asyncio.to_thread(_standing, self._desk.lineage.home, repair_id)
 
     async def past(self) -> tuple[Repair, ...]:
-        """Newest first."""
-        return tuple(reversed(await asyncio.to_thread(repairs, self._desk.lineage.home)))
+        """Newest first; before them what cannot be read, for it may be newer."""
+        return await asyncio.to_thread(_past, self._desk.lineage.home)
 
     async def _alone(self, act: Callable[[], Outcome]) -> Outcome | Refusal:
         self.step = None
@@ -105,6 +110,22 @@ class RepairRun:
 
     def _tell(self, step: Step) -> None:
         self.step = step
+
+
+def _past(home: Path) -> tuple[Repair, ...]:
+    return *(_unread(path) for path in unreadable(home)), *reversed(repairs(home))
+
+
+def _unread(path: Path) -> Repair:
+    """Stands for a journal that nobody understands; of its rows nothing is known."""
+    if os.access(path, os.R_OK):
+        told = "cannot be understood, so the app cannot take its repair back"
+        remedy = "put its rows back by hand from the copy beside it, then move the journal away"
+    else:
+        told = "cannot be read by this user"
+        remedy = "look at it and undo it as the user who made it"
+    text = f"{inert(str(path))} {told}\n→ {remedy}"
+    return Repair(inert(path.stem), UNREAD, math.inf, path, path, (), text, crashed=False)
 
 
 def _standing(home: Path, repair_id: str) -> Standing:

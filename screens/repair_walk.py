@@ -76,8 +76,11 @@ class RepairWalkScreen(RepairPanes):
 
     def on_mount(self) -> None:
         self._desk.lineage_changed.subscribe(self, self._survey_changed)
-        if self._desk.lineage.latest is not None:
-            self.model.take(self._desk.lineage.latest)
+        last = self._desk.lineage.last
+        if last is not None:
+            self._trouble = last.trouble
+            if last.survey is not None:
+                self.model.take(last.survey)
         self.set_interval(TELL_S, self._tell)
         self._go(SAFETY)
         self._check()
@@ -94,8 +97,11 @@ class RepairWalkScreen(RepairPanes):
     # What happens outside
 
     def _survey_changed(self, change: SurveyChange) -> None:
+        self._trouble = change.trouble
         if change.fresh and change.survey is not None and not self._past_writing:
             self._take(change.survey)
+        elif change.progress is None:
+            self._paint()
 
     def _take(self, survey: Survey) -> None:
         """Another reading of the store. What the person is being asked about may be another thing now."""
@@ -156,6 +162,9 @@ class RepairWalkScreen(RepairPanes):
         self.query_one(f"#{PANES[step]}").focus()
 
     def action_next(self) -> None:
+        if self.step == FINDINGS and self.model.survey is None:
+            self.notify(str(self._trouble or words.STILL_READING), markup=False)
+            return
         if self.step == FINDINGS:
             self._seen.forget()
             self._notice = ""
@@ -263,7 +272,6 @@ class RepairWalkScreen(RepairPanes):
         if self.step != CHANGE or self._past_writing or survey is not self.model.survey:
             return
         if isinstance(answer, Refusal):
-            self._seen.forget()
             self._interrupt(f"{answer.reason} {answer.remedy}".strip())
             return
         self.model.plan = answer

@@ -7,16 +7,18 @@ from pathlib import Path
 
 from agent_ledger.engine.inert import clip, inert
 from ledger_tui.routing.cards import Card
-from ledger_tui.routing.repair.apply import Applied, Step
+from ledger_tui.routing.repair.apply import PROOFS, Applied, Step
 from ledger_tui.routing.repair.cells import Cell
 from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck
-from ledger_tui.routing.repair.plan import Adoption, Answer, Change, Plan
+from ledger_tui.routing.repair.plan import LEFT_OUT, Adoption, Answer, Change, Plan
 from ledger_tui.routing.repair.settle import Repair
 from ledger_tui.routing.repair.undo import Undone
+from ledger_tui.sources.guard import MISSING, SourceError, real_path
 from widgets.look import age_text, count_text
 from widgets.paragraphs import Paragraph
 
 from .repair_model import ACCEPT, CHOSEN, DORMANT, END, PERSON, SKIP, Finding, RepairModel
+from .repair_run import UNREAD
 from .repair_seen import NEW
 
 TimeOf = Callable[[float | None], str]
@@ -31,8 +33,11 @@ _EVIDENCE = {
     "contiguity": "exactly one row with an identity fell quiet near its start",
 }
 
-PROOFS = frozenset({"read-back", "integrity", "resolver", "journal"})
-"""Checks that are made after writing; those before it have had their own step."""
+SKIPPED = "skipped by you"
+
+UNKNOWN = "the sessions cannot be read, so nobody knows whether anything is lost"
+
+STILL_READING = "The sessions are still being read; go on when they stand here"
 
 CELL = 200
 """Characters of a cell that are shown."""
@@ -73,9 +78,9 @@ def finding_cells(model: RepairModel, one: Finding) -> tuple[str, str, str, str,
     return decision_text(one), name, messages, donor.name if donor else "–", one.evidence or one.reason
 
 
-def findings_empty(model: RepairModel) -> str:
+def findings_empty(model: RepairModel, trouble: SourceError | None) -> str:
     if model.survey is None:
-        return "reading…"
+        return "reading…" if trouble is None else UNKNOWN
     return "nothing is lost here: every row of a messaging platform has its identity"
 
 
@@ -147,10 +152,14 @@ def no_longer_safe(found: Sequence[SafetyCheck]) -> str:
 # The change
 
 
-def change(model: RepairModel, plan: Plan | None, time_of: TimeOf) -> list[Paragraph]:
+def no_change_yet(*, failed: bool) -> list[Paragraph]:
+    if failed:
+        return [Paragraph("The change could not be worked out: why stands above. b goes back.", "bad", "✗ ", "bad")]
+    return [Paragraph("working it out…", "quiet")]
+
+
+def change(model: RepairModel, plan: Plan, time_of: TimeOf) -> list[Paragraph]:
     """Every cell before and after, row by row; then where each chat goes on."""
-    if plan is None:
-        return [Paragraph("working it out…", "quiet")]
     if plan.empty:
         out = [Paragraph("Nothing would be changed.", "strong"), NOTHING]
         return out + list(_skipped(model, plan))
@@ -222,9 +231,13 @@ def cell_text(cell: Cell) -> str:
 
 
 def _skipped(model: RepairModel, plan: Plan) -> Iterator[Paragraph]:
+    ours = {one.orphan_id for one in model.rows.rows}
     for one in plan.skipped:
+        if one.reason == LEFT_OUT and one.orphan_id not in ours:
+            continue  # The walkthrough is about others.
         card = model.card(one.orphan_id)
-        yield Paragraph(f"{_row_text(card)}: left as it is, {inert(one.reason)}", "quiet", "– ")
+        reason = SKIPPED if one.reason == LEFT_OUT else inert(one.reason)
+        yield Paragraph(f"{_row_text(card)}: left as it is, {reason}", "quiet", "– ")
 
 
 # Writing
@@ -295,7 +308,7 @@ def _check_lines(found: Sequence[SafetyCheck]) -> Iterator[Paragraph]:
     for one in found:
         mark, style = _MARKS.get(one.state, _DOUBT)
         yield Paragraph(f"{one.name}: {one.text}", "", f"{mark} ", style)
-        if one.remedy and one.state == FAIL:
+        if one.remedy and one.state != OK:
             yield Paragraph(one.remedy, "strong", "  → ")
 
 
@@ -314,15 +327,21 @@ def repairs_empty() -> str:
 
 def about_repair(one: Repair, names: Callable[[str], str], store: Path) -> str:
     """Two lines on the past repair at the cursor. `store` is the one that the app is about."""
+    if one.state == UNREAD:
+        return one.text
     rows = ", ".join(names(id) for id in one.orphan_ids[:3])
     more = f" and {len(one.orphan_ids) - 3} more" if len(one.orphan_ids) > 3 else ""
     crashed = " · its process ended in the middle of it" if one.crashed else ""
-    other = "" if one.store == store.resolve() else f" · of another store: {inert(str(one.store))}"
+    other = "" if one.store == real_path(store) else f" · of another store: {inert(str(one.store))}"
     return f"{one.text}{crashed}{other}\n{rows}{more} · backup {inert(one.backup.name)}"
 
 
-def summary(model: RepairModel) -> list[Paragraph]:
-    """What there is to repair, and how."""
+def summary(model: RepairModel, trouble: SourceError | None) -> list[Paragraph]:
+    """What there is to repair, and how. `trouble`: why the store cannot be read now."""
+    if model.survey is None and trouble is not None and trouble.state == MISSING:
+        return [Paragraph("There is no session store yet, so nothing is lost.", "quiet")]
+    if model.survey is None and trouble is not None:
+        return [Paragraph(f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}.", "bad", "? ")]
     if model.survey is None:
         return [Paragraph("reading the sessions…", "quiet")]
     rows = model.rows.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ledger_tui.routing.repair.settle import Repair
@@ -9,7 +10,7 @@ from ledger_tui.routing.repair.settle import Repair
 from .record_table import Field, Records, RecordTable
 
 MARKS = {"applied": "✓", "undone": "↺", "not applied": "–", "unclear": "?"}
-_STYLES = {"applied": "record--low", "unclear": "record--high"}
+_STYLES = {"applied": "record--low", "unclear": "record--high", "unreadable": "record--high"}
 
 
 class RepairList(RecordTable[Repair]):
@@ -20,8 +21,8 @@ class RepairList(RecordTable[Repair]):
     ) -> None:
         fields: tuple[Field[Repair], ...] = (
             Field("STATE", 13, lambda one: (_state(one), _STYLES.get(one.state, "record--quiet"))),
-            Field("WHEN", 11, lambda one: (time_of(one.at), ""), right=True),
-            Field("ROWS", 5, lambda one: (str(len(one.orphan_ids)), ""), right=True, from_width=50),
+            Field("WHEN", 11, lambda one: (time_of(one.at) if math.isfinite(one.at) else "", ""), right=True),
+            Field("ROWS", 5, lambda one: (str(len(one.orphan_ids) or ""), ""), right=True, from_width=50),
             Field("REPAIR", 21, lambda one: (one.repair_id, "record--name")),
             Field("BACKUP", 0, lambda one: (one.backup.name, "record--quiet"), from_width=80),
         )

@@ -117,6 +117,11 @@ class SessionTree(LineList):
     def action_toggle_fold(self) -> None:
         self.post_message(self.Folded(self, None))
 
+    def begin_at(self, key: Hashable) -> None:
+        """The cursor starts there, and stays with that row when others come above it."""
+        self.select(key)
+        self._following = False
+
     def go_to(self, key: Hashable) -> None:
         """Put the cursor there by somebody's hand."""
         index = self.row_index(key)

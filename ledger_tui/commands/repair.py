@@ -238,7 +238,7 @@ def _say_plan(
 def _say_done(done: Applied) -> None:
     ended = f", {done.ended} ended" if done.ended else ""
     say(f"Done: {amount(len(done.orphan_ids), 'conversation')} brought back{ended}. Repair {done.repair_id}")
-    for line in check_lines(done.checks):
+    for line in check_lines(done.checks, done=True):
         say(line)
     for one in done.answers:
         say(f"  {inert(one.session_key)} goes on in {row_text(one.after_id)}. {one.text}")
@@ -288,7 +288,7 @@ def take_back(
         print_json({"undone": done.repair_id, "rows": done.rows, "checks": [asdict(one) for one in done.checks]})
     else:
         say(f"Repair {done.repair_id} is undone: {amount(done.rows, 'row')} as before.")
-        for line in check_lines(done.checks):
+        for line in check_lines(done.checks, done=True):
             say(line)
     return 0 if all(check.state != FAIL for check in done.checks) else FOUND
 

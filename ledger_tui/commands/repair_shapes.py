@@ -11,7 +11,7 @@ from agent_ledger.engine.inert import clip, inert
 from agent_ledger.engine.records import utc_text
 from ledger_tui.commands.output import amount
 from ledger_tui.routing.cards import card
-from ledger_tui.routing.repair.apply import Applied
+from ledger_tui.routing.repair.apply import PROOFS, Applied
 from ledger_tui.routing.repair.cells import Cell
 from ledger_tui.routing.repair.holders import SafetyCheck
 from ledger_tui.routing.repair.options import options
@@ -189,10 +189,10 @@ def row_text(session_id: str | None) -> str:
     return "a new conversation" if session_id is None else inert(session_id)
 
 
-def check_lines(checks: Iterable[SafetyCheck]) -> Iterator[str]:
-    """One line per check, and below it what to do."""
+def check_lines(checks: Iterable[SafetyCheck], *, done: bool = False) -> Iterator[str]:
+    """One line per check, and below it what to do. Once it is `done`, what had to be done before it is not said."""
     words = {"ok": "ok  ", "fail": "FAIL", "unknown": "?   "}
     for check in checks:
         yield f"  {words[check.state]}  {check.name}: {check.text}"
-        if check.remedy:
+        if check.remedy and not (done and check.name not in PROOFS):
             yield f"        -> {check.remedy}"

@@ -17,7 +17,15 @@ from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, Sessions, a_family, hostile,
 
 
 async def shown(run: Run) -> LineageScreen:
-    """The Lineage screen in front, with the store read."""
+    """The Lineage screen in front, with the store read and the cursor on the first row."""
+    screen = await opened(run)
+    await run.press("home")
+    await quiet(run)
+    return screen
+
+
+async def opened(run: Run) -> LineageScreen:
+    """The same, with the cursor where the screen itself puts it."""
     await run.press("3")
     await run.until(lambda: isinstance(run.front(), LineageScreen), "the Lineage screen")
     screen = run.front()
@@ -220,3 +228,43 @@ async def test_help_names_marks_and_links(home: Path, start: Start) -> None:
     async with start((110, 60)) as run:
         await run.press("3", "question_mark")
         await run.until_shown("◇ orphan", "◉ zombie", "compression", "Fold or unfold the row")
+
+
+async def test_the_cursor_starts_on_the_first_of_the_worst_and_only_once(home: Path, start: Start) -> None:
+    """The first row is healthy. The zombie weighs as much as the lost row, and stands before it."""
+    made = a_family(home)
+    async with start((120, 36)) as run:
+        screen = await opened(run)
+        assert screen.model.key(0) == Key("shell")
+        assert at_cursor(screen) == Key("tip")
+        await run.press("up")
+        assert at_cursor(screen) == Key("root")
+        made.chat("fresh", ago=10, messages=2, session_key="agent:main:telegram:dm:77", chat_id="77", user_id="77")
+        await run.until(lambda: screen.model.key(0) == Key("fresh"), "another reading")
+        await quiet(run)
+        assert at_cursor(screen) == Key("root")
+
+
+async def test_later_readings_keep_the_cursor_on_the_worst_at_the_top(home: Path, start: Start) -> None:
+    made = Sessions(home)
+    made.chat("donor", ago=5000, messages=4)
+    made.add("lost", ago=4700, messages=9, user_id="42")
+    async with start((120, 36)) as run:
+        screen = await opened(run)
+        first = at_cursor(screen)
+        assert first == screen.model.view.worst  # type: ignore[union-attr]
+        assert first in (Key("donor"), Key("lost"))
+        made.chat("fresh", ago=10, messages=2, session_key="agent:main:telegram:dm:77", chat_id="77", user_id="77")
+        await run.until(lambda: screen.model.index(Key("fresh")) is not None, "another reading")
+        await quiet(run)
+        assert screen.model.key(0) == Key("fresh")
+        assert at_cursor(screen) == first
+
+
+async def test_without_anomalies_the_cursor_starts_at_the_top(home: Path, start: Start) -> None:
+    made = Sessions(home)
+    made.chat("one", ago=5000, messages=4)
+    made.add("shell", ago=900, messages=4, source="cli")
+    async with start((120, 36)) as run:
+        screen = await opened(run)
+        assert at_cursor(screen) == screen.model.key(0)

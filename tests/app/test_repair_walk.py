@@ -288,7 +288,8 @@ async def test_a_skipped_finding_is_not_written(incident: Path, start: Start) ->
         await run.press("n", "s")
         await run.until_shown("– skip")
         await run.press("n")
-        await run.until_shown("Nothing would be changed.")
+        await run.until_shown("Nothing would be changed.", "left as it is, skipped by you")
+        assert "--only" not in run.text
         await run.press("n")
         await run.until_shown("There is nothing to write")
         assert screen.step == CHANGE

@@ -112,6 +112,23 @@ def test_what_is_said_after_a_repair(state: Path, program: Any) -> None:
     assert "To take it back: ledger-tui repair-undo " in said
 
 
+def test_what_had_to_be_done_before_is_not_said_after(state: Path, program: Any, tmp_path: Path) -> None:
+    """Where nobody can see who holds the store, that stays so; to stop the gateway and try again is over with it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from ledger_tui.routing.repair import holders, open_files\n"
+        "holders.holders = lambda _store, **_options: open_files.Holders(False)\n"
+    )
+    blind = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    unseen = "  ?     open-files: This system does not show which processes hold the store.\n"
+    assert f"{unseen}        -> stop the gateway" in program("repair-routing", env=blind).out
+    done = program("repair-routing", "--apply", "--yes", env=blind).out
+    assert unseen in done
+    assert "->" not in done.partition("Done:")[2]
+    undone = program("repair-undo", "--yes", env=blind).out
+    assert unseen in undone
+    assert "->" not in undone
+
+
 def test_without_a_terminal_somebody_must_have_said_yes(state: Path, program: Any, sentence: Any) -> None:
     before = digest(state)
     assert "add --yes" in refusal_of(program("repair-routing", "--apply"))

@@ -29,6 +29,9 @@ from .refused import RefusedError
 from .settle import AFTER, BEFORE, hold, settle
 from .writing import AGAIN, CHANGED, Fault, data_version, file_number, need_rights, nothing, write_rows
 
+PROOFS = frozenset({"read-back", "integrity", "resolver", "journal"})
+"""Checks that are made after writing; those before it are over with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
