@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from .databases import read_only_uri
+
 DEPTH = 400
 """Longest chain that is walked; chains of about 180 are real."""
 
@@ -35,7 +37,7 @@ def conversation(state: Path, session_id: str) -> tuple[tuple[str, ...], bool]:
     if not session_id or not state.is_file():
         return (session_id,), False
     try:
-        connection = sqlite3.connect(f"{state.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)
+        connection = sqlite3.connect(read_only_uri(state), uri=True, timeout=_BUSY_S)
     except sqlite3.Error:
         return (session_id,), False
     try:

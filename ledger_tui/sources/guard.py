@@ -7,7 +7,21 @@ import sqlite3
 import stat
 from pathlib import Path
 
+from agent_ledger.engine.databases import could_lock_out, read_only_uri, real_path
 from agent_ledger.engine.inert import inert
+
+__all__ = [
+    "FOREIGN_OWNER",
+    "MISSING",
+    "STALE",
+    "UNREADABLE",
+    "SourceError",
+    "check",
+    "connect",
+    "explain",
+    "read_only_uri",
+    "real_path",
+]
 
 MISSING = "missing"
 STALE = "stale"
@@ -25,16 +39,6 @@ class SourceError(Exception):
         self.state = state
         """`missing`, `stale` (comes back by itself), `unreadable` or `foreign-owner`."""
         super().__init__(f"{inert(str(path))} {self.reason}: {self.remedy}.")
-
-
-def real_path(path: Path) -> Path:
-    """Links followed, as SQLite does. Links that lead round stay as they are, for `stat()` to say so."""
-    return Path(os.path.realpath(path))
-
-
-def read_only_uri(path: Path) -> str:
-    """Names the file for SQLite: a link followed (its `-wal` lies beside the target), `?`, `#`, `%` escaped."""
-    return real_path(path).as_uri() + "?mode=ro"
 
 
 def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
@@ -56,12 +60,7 @@ def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
 
 
 def check(path: Path) -> os.stat_result:
-    """Is there a file that may be opened? Looks with `stat()` only, never into it. Raises SourceError.
-
-    A reader of a WAL store whose `-wal` or `-shm` is missing creates them under its own user, and the owner
-    can then no longer write. Whether a store is in WAL mode cannot be seen from outside, so any file of
-    another user without both is left alone. Root is safe: SQLite gives the files to the store's owner.
-    """
+    """Is there a file that may be opened? Looks with `stat()` only, never into it. Raises SourceError."""
     try:
         info = os.stat(path)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -70,7 +69,7 @@ def check(path: Path) -> os.stat_result:
         raise explain(path, error) from error
     if not stat.S_ISREG(info.st_mode):
         raise SourceError(path, "is not a file", "name the database file itself")
-    if hasattr(os, "geteuid") and os.geteuid() not in (0, info.st_uid) and not _has_sidecars(real_path(path)):
+    if could_lock_out(path, info.st_uid):
         raise SourceError(
             path,
             "belongs to another user and is not in use right now, and opening it could lock its owner out",
@@ -78,10 +77,6 @@ def check(path: Path) -> os.stat_result:
             state=FOREIGN_OWNER,
         )
     return info
-
-
-def _has_sidecars(path: Path) -> bool:
-    return all(os.path.exists(f"{path}{end}") for end in ("-wal", "-shm"))
 
 
 def explain(path: Path, error: Exception) -> SourceError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,16 @@ def test_sentences_are_bounded_inert_and_quoted() -> None:
         unknown(5.0)
     assert together(5.0, [("landed", "a"), ("landed", "a")]) == Verdict("landed", ("a",), 5.0)  # type: ignore[arg-type]
     assert verdict_json(3, "patch", found)["checked_at"] == "1970-01-01T00:00:05.000Z"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without users")
+def test_another_users_database_is_left_alone(window: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "state.db"
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("CREATE TABLE sessions(id TEXT)")
+    owner = store.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    before = sorted(os.listdir(store.parent))
+    with pytest.raises(CannotTellError, match="another user"):
+        window.database(store)
+    assert sorted(os.listdir(store.parent)) == before

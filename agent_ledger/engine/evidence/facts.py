@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..databases import could_lock_out, read_only_uri
 from ..fingerprint import KEY_BYTES, value_hash
 from ..mounts import network_points
 from ..paths import Paths
@@ -67,6 +68,8 @@ class Place:
     changed: float = 0.0
     """When anything about the entry last changed (ctime): nobody can set it back."""
     mode: int = 0
+    owner: int = 0
+    """Number of the user that it belongs to."""
     slack: float = COARSE_S
     """By so much may its times lie before the clock that a call's time was read from."""
 
@@ -179,7 +182,9 @@ class Facts:
         kind = next((name for test, name in kinds if test(info.st_mode)), "other")
         whole_seconds = not info.st_mtime_ns % 10**9 and not info.st_ctime_ns % 10**9
         slack = COARSEST_S if whole_seconds else COARSE_S
-        return Place(path, kind, info.st_size, info.st_mtime, info.st_ctime, stat.S_IMODE(info.st_mode), slack)
+        return Place(
+            path, kind, info.st_size, info.st_mtime, info.st_ctime, stat.S_IMODE(info.st_mode), info.st_uid, slack
+        )
 
     def folder(self, path: Path) -> Path:
         """A folder by its real name, the links on the way resolved as the system resolves them."""
@@ -292,9 +297,11 @@ class Facts:
         place = self.look(path)
         if place.kind != "file":
             raise CannotTellError(f"{quoted(path)} is {'not there' if not place.exists else 'no plain file'}.")
+        if could_lock_out(path, place.owner):
+            raise CannotTellError(f"{quoted(path)} belongs to another user, whom a look into it could lock out.")
         try:
             connection = sqlite3.connect(
-                f"{Path(os.path.abspath(path)).as_uri()}?mode=ro",
+                read_only_uri(path),
                 uri=True,
                 timeout=0.0 if self.quick else _BUSY_S,
                 check_same_thread=False,

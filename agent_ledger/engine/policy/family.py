@@ -12,6 +12,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..databases import read_only_uri
+
 DEPTH = 400
 _BUSY_S = 0.01
 
@@ -32,7 +34,7 @@ def family(state: Path, session_id: str) -> Family:
     if not session_id or not state.is_file():
         return alone
     try:
-        connection = sqlite3.connect(f"{state.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)
+        connection = sqlite3.connect(read_only_uri(state), uri=True, timeout=_BUSY_S)
         with contextlib.closing(connection):
             return _walk(connection, session_id) or alone
     except (sqlite3.Error, OSError, ValueError):

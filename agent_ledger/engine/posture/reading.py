@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from ..databases import read_only_uri
 from ..queries import COLUMNS_QUERY
 from ..records import utc_seconds
 from .joined import rotations_of
@@ -57,8 +58,7 @@ def scored_file(path: Path, *, since: float | None = None) -> Posture:
     if not path.is_file():
         raise LedgerError(f"{path} does not exist or is not a file; name the ledger.db to score.")
     try:
-        uri = f"{path.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=5.0, isolation_level=None)) as connection:
             connection.execute("PRAGMA query_only=1")
             columns = frozenset(row[0] for row in connection.execute(*COLUMNS_QUERY))
             if not columns >= _NEEDED:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
+from ..databases import read_only_uri
 from ..records import utc_text
 
 PERIODS_S = {"hour": 3_600.0, "day": 86_400.0}
@@ -79,7 +80,7 @@ def ledger_counter(path: Path) -> Counter:
         counted = "count(DISTINCT nullif(turn_id, ''))" if what == "turns" else "count(*)"
         question = f"SELECT {counted} FROM ledger WHERE changed >= ? AND ts >= ?"
         try:
-            with contextlib.closing(sqlite3.connect(_read_only(path), uri=True, timeout=_BUSY_S)) as connection:
+            with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=_BUSY_S)) as connection:
                 (number,) = connection.execute(question, (int(since * 1_000_000), utc_text(since))).fetchone()
         except sqlite3.Error as error:
             if not path.exists():
@@ -88,7 +89,3 @@ def ledger_counter(path: Path) -> Counter:
         return int(number)
 
     return count
-
-
-def _read_only(path: Path) -> str:
-    return f"{path.absolute().as_uri()}?mode=ro"

@@ -1,0 +1,28 @@
+"""Opening somebody's database to read it, without its owner noticing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def real_path(path: Path) -> Path:
+    """Links followed, as SQLite does. Links that lead round stay as they are, for `stat()` to say so."""
+    return Path(os.path.realpath(path))
+
+
+def read_only_uri(path: Path) -> str:
+    """Names the file for SQLite: a link followed (its `-wal` lies beside the target), `?`, `#`, `%` escaped."""
+    return real_path(path).as_uri() + "?mode=ro"
+
+
+def could_lock_out(path: Path, owner: int) -> bool:
+    """Could opening a database of the user `owner` keep its owner from writing? Looks with `stat()` only.
+
+    A reader of a WAL store whose `-wal` or `-shm` is missing creates them under its own user, and the owner
+    can then no longer write. Whether a store is in WAL mode cannot be seen from outside, so any file of
+    another user without both is to be left alone. Root is safe: SQLite gives the files to the store's owner.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() in (0, owner):
+        return False
+    return not all(os.path.exists(f"{real_path(path)}{end}") for end in ("-wal", "-shm"))
