@@ -49,6 +49,16 @@ class Seen:
             out.append(line if known else replace(line, text=line.text + NEW))
         return out
 
+    @property
+    def difference(self) -> tuple[int, int]:
+        """Lines that are new since the person last went on, and lines that are gone."""
+        now, known = (Counter(line for line in lines.elements() if line.text) for lines in (self._now, self._known))
+        return (now - known).total(), (known - now).total()
+
+    @property
+    def _now(self) -> Counter[Paragraph]:
+        return Counter(self._lines)
+
     def agree(self) -> None:
         """The person went on from what is in view."""
-        self._known = Counter(self._lines)
+        self._known = self._now

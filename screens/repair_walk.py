@@ -277,7 +277,8 @@ class RepairWalkScreen(RepairPanes):
         self.model.plan = answer
         if seen is not None and answer is not seen:
             self._stopped_by = None  # Somebody wrote to the store: not all was stopped.
-            self._interrupt(words.OTHER_PLAN)
+            self._paint_change()
+            self._interrupt(words.other_plan(*self._seen.difference))
             self._check()
         self._paint()
 

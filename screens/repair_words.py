@@ -139,8 +139,13 @@ def finding_totals(model: RepairModel) -> str:
 
 # What changes while somebody is asked
 
-OTHER_PLAN = f"The store was written to: this is the change as it would be now, with {NEW.strip()} behind what is new"
 OTHER_FINDING = "The store was written to, and this session is not as it was when you were asked: look at it again"
+
+
+def other_plan(new: int, gone: int) -> str:
+    """How many lines of the change are others than those that the person saw."""
+    text = "The store was written to: this is the change as it would be now"
+    return f"{text}, with {_many(new, 'new line')} ({NEW.strip()}) and {_many(gone, 'line')} gone"
 
 
 def no_longer_safe(found: Sequence[SafetyCheck]) -> str:

@@ -60,7 +60,7 @@ async def test_another_plan_withdraws_the_question_and_marks_what_is_new(home: P
         await run.until_shown("Type repair to write this change")
         bar = screen.query_one(PromptBar)
         elsewhere(store, OTHER_CHAT)
-        await run.until_shown("The store was written to: this is the change as it would be now")
+        await run.until_shown("this is the change as it would be now, with 1 new line (◀ new) and 1 line gone")
         assert (is_open(run), screen.step) == (False, CHANGE)
         assert line_with(run, "chat_id           NULL").rstrip().endswith("'4242'  ◀ new")
         assert "◀ new" not in line_with(run, "session_key       NULL")
