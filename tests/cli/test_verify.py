@@ -14,11 +14,12 @@ import pytest
 def lost(ledger: Any, tmp_path: Path) -> Any:
     """A write that landed, one whose place was never touched since, and one that nobody can tell of."""
     folder = tmp_path / "work"
-    folder.mkdir()
+    (folder / "still").mkdir(parents=True)
+    time.sleep(0.3)  # So that the folder is older than the calls beyond doubt.
     now = time.time()
     common = {"status": "GHOST_REPORTED", "effect": "unknown", "workplace": f"local:{folder}"}
     ledger.add(at=now, args_json='{"path": "there.md", "content": "alpha"}', **common)
-    ledger.add(at=now + 60, args_json='{"path": "gone.md", "content": "beta"}', **common)
+    ledger.add(at=now, args_json='{"path": "still/gone.md", "content": "beta"}', **common)
     ledger.add(at=now, tool_name="clarify", args_json="{}", status="PENDING")
     ledger.add(at=now)
     (folder / "there.md").write_text("alpha")

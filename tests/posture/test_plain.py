@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ledger.engine.commands import examine
+from agent_ledger.engine.commands import examine, quick
 from agent_ledger.engine.posture.plain import KNOWN, is_plain, names_one_of, plain_file, runs_a_path
 
 from .ledgers import CLOUD_KEY, KEY, WIPE
 
 PLAIN = (
     "ls -la src", "git status", "pytest -q tests/unit", "make report NAME=tok1 && cp build/a.html out/", "echo done",
-    "cd app && npm test", "grep -rn colour src", "wc -l notes.md; date", "git commit -m 'second draft'",
+    "cd app && npm test", "grep -rn colour src", "wc -l notes.md; date",
+    # Cleared by the pattern alone, which rests before Python 3.11.5.
+    *(["git commit -m 'second draft'"] if quick.SOUND else []),
 )  # fmt: skip
 
 _NOT_PLAIN = (
