@@ -46,12 +46,12 @@ def parser(about: str) -> argparse.ArgumentParser:
     return options
 
 
-class Unreadable(Exception):  # noqa: N818 - not an error of the program: what ends it, in one sentence
+class UnreadableError(Exception):
     """The text is one plain sentence."""
 
 
 def score(asked: argparse.Namespace, now: float) -> tuple[Path, object]:
-    """(the ledger, its posture). Raises Unreadable, and ValueError for a `--since` that is no time."""
+    """(the ledger, its posture). Raises UnreadableError, and ValueError for a `--since` that is no time."""
     named = asked.ledger is not None
     path = Path(asked.ledger).expanduser() if named else _live_ledger()
     since = engine("posture.spans").since_seconds(asked.since, now) if asked.since else None
@@ -61,7 +61,7 @@ def score(asked: argparse.Namespace, now: float) -> tuple[Path, object]:
     try:
         return path, reading.scored_file(path, since=since)
     except reading.LedgerError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableError(str(error)) from error
 
 
 def _live_ledger() -> Path:
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         path, posture = score(asked, clock())
     except ValueError as error:
         options.error(str(error))
-    except Unreadable as error:
+    except UnreadableError as error:
         sys.stderr.write(f"{error}\n")
         return 3
     report = engine("posture.report")

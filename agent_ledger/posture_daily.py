@@ -38,7 +38,7 @@ def main(
         path, found = script.score(asked, clock())
     except ValueError as error:
         options.error(str(error))
-    except script.Unreadable as error:
+    except script.UnreadableError as error:
         return _fail(str(error), 3)
     telegram = script.engine("posture.telegram")
     messages = telegram.parts(script.engine("posture.report").as_message(found, str(path), asked.since))

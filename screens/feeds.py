@@ -40,12 +40,6 @@ class LedgerFeed(Protocol):
     async def tool_names(self) -> Collection[str]: ...
 
 
-class StateFeed(Protocol):
-    """The host's sessions as the screens see them."""
-
-    def changes(self) -> AsyncIterator[StateChange]: ...
-
-
 class RowFeed(Protocol):
     """Every row in order, for scoring; `ledger_tui.sources.scored_rows.RowSource` is the one there is."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -173,9 +173,6 @@ class SessionTree(LineList):
             cells.append(("  ", ""))
             cells.append(_cell(row, name, size, marked, base or "tree--quiet"))
         return cells
-
-
-Texts = Callable[[TreeRow], str]
 
 
 def _columns(width: int) -> list[tuple[str, int]]:

@@ -150,7 +150,7 @@ def _narrow(wanted: Filter, have: frozenset[str], clause: Any) -> None:
     if wanted.tool_name is not None:
         clause("tool_name = ?", wanted.tool_name)
     if wanted.states is not None and wanted.states != frozenset(STATES):
-        clause("(" + (" OR ".join(_STATE_SQL(have)[s] for s in sorted(wanted.states)) or "0") + ")")
+        clause("(" + (" OR ".join(_state_sql(have)[s] for s in sorted(wanted.states)) or "0") + ")")
     for limit, sign in ((wanted.since, ">="), (wanted.until, "<=")):
         if limit is not None:
             clause(f"{_SECONDS} {sign} ?", limit)
@@ -184,7 +184,8 @@ _SETTLED = "(status NOT IN ('PENDING', 'GHOST_REPORTED') OR status IS NULL)"
 """As `Call.settled`: also a status that is none of the four, and a missing one."""
 
 
-def _STATE_SQL(have: frozenset[str]) -> dict[str, str]:  # noqa: N802 - a table that depends on the file
+def _state_sql(have: frozenset[str]) -> dict[str, str]:
+    """What each state means in this file."""
     reported = "reported_ts IS NOT NULL" if "reported_ts" in have else "0"
     pending = "(status = 'PENDING' AND status <> 'CONFIRMED')"
     return {
@@ -239,17 +240,6 @@ def session_totals(columns: Collection[str]) -> Query:
     return (
         f"SELECT coalesce({session}, ''), {state} AS state, count(*), max({_column('changed', have).split(' AS ')[0]})"
         " FROM ledger GROUP BY 1, 2",
-        (),
-    )
-
-
-def counter(columns: Collection[str]) -> Query:
-    """Highest change counter, lowest and highest id: one row, from indexes."""
-    changed = "max(changed)" if "changed" in columns else "0"
-    # One min or max per subquery: SQLite answers that from the end of an index, and two at once by reading it all.
-    return (
-        f"SELECT (SELECT coalesce({changed}, 0) FROM ledger), (SELECT min(id) FROM ledger),"
-        " (SELECT max(id) FROM ledger)",
         (),
     )
 

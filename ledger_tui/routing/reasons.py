@@ -12,10 +12,9 @@ RECOVERABLE = RECOVERABLE_OLD | {"superseded_by_resume", "startup_orphan_reap"}
 """The same in Hermes 0.22."""
 
 RESETS = frozenset({"session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired"})
-"""Boundaries that a person or the host drew on purpose: nothing before one may come back (0.22)."""
+"""Boundaries that a person or the host drew on purpose: nothing before one may come back (0.22).
 
-BOUNDARIES = RESETS | {"new_session"}
-"""With the CLI's own `/new`, which fences nothing in the gateway's search."""
+The CLI's own `new_session` is none of them: it fences nothing in the gateway's search."""
 
 COMPRESSION = "compression"
 BRANCHED = "branched"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+
+# Python has no public reader of patterns, and to read one ourselves would be to guess at what `re` will run.
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from ..databases import read_only_uri
@@ -62,9 +61,7 @@ class QuietHours:
         return minute < self.end and (day - timedelta(days=1)).weekday() in self.days
 
     def _local(self, now: float) -> datetime:
-        if self.zone is not None:
-            return datetime.fromtimestamp(now, self.zone)
-        return datetime(*time.localtime(now)[:6])  # noqa: DTZ001 - the wall clock is what is asked for
+        return datetime.fromtimestamp(now, UTC).astimezone(self.zone)  # None is the machine's own zone.
 
 
 Gate = Limit | QuietHours
