@@ -14,10 +14,10 @@ from screens.donors import DonorsScreen
 
 from .conftest import Run, Start
 from .ledgers import Clock
+from .repairing import to_change, walk, walking
 from .sessions import INCIDENT_NOW, Sessions, a_family, a_forest, hostile, the_incident, two_donors
 from .test_lineage_screen import quiet, shown
 from .test_looks import picture
-from .test_repair_walk import to_change, walk, walking
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)], ids=["120x36", "80x24", "60x15"])
 

@@ -20,9 +20,9 @@ from widgets.prompt_bar import PromptBar
 
 from .conftest import Run, Start
 from .ledgers import NOW
+from .repairing import rows, to_change, walking
 from .sessions import Sessions, a_family, two_donors
 from .test_lineage_screen import shown
-from .test_repair_walk import rows, to_change, walking
 
 OTHER_CHAT = "UPDATE sessions SET chat_id = '4242' WHERE id = 'tip'"
 """The lost row of the family would be given this chat instead of 42."""

@@ -22,9 +22,9 @@ from screens.repair_walk import FINDINGS, SAFETY, RepairWalkScreen
 from screens.repair_words import about_repair
 
 from .conftest import Run, Start
+from .repairing import to_change
 from .sessions import a_family
 from .test_lineage_screen import shown
-from .test_repair_walk import to_change
 
 
 @pytest.fixture(autouse=True)

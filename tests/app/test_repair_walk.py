@@ -8,28 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing.read import read_store
 from ledger_tui.routing.repair import apply as apply_module
 from ledger_tui.routing.repair import holders as holders_module
-from ledger_tui.routing.repair.apply import apply
 from ledger_tui.routing.repair.open_files import Holders
-from ledger_tui.routing.repair.plan import propose
 from ledger_tui.routing.repair.refused import RefusedError
-from ledger_tui.routing.survey import survey
 from screens import repair_run as run_module
 from screens import repair_walk as walk_module
 from screens.donors import DonorsScreen
 from screens.lineage import LineageScreen
-from screens.repair import RepairScreen
-from screens.repair_walk import CHANGE, FINDINGS, PROOF, SAFETY, WRITE, RepairWalkScreen
+from screens.repair_walk import CHANGE, FINDINGS, PROOF, SAFETY, WRITE
 from widgets.prompt_bar import PromptBar
 
-from .conftest import Run, Start
+from .conftest import Start
 from .ledgers import Clock
-from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, Sessions, a_family, hostile, the_incident, two_donors
+from .repairing import KEY, WRITTEN, content, journal_of, leftovers, rows, to_change, walk, walking
+from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, a_family, hostile, the_incident
 from .test_lineage_screen import shown
-
-KEY = "agent:main:telegram:dm:5550001234"
 
 
 @pytest.fixture(autouse=True)
@@ -44,53 +38,6 @@ def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
 def incident(home: Path, clock: Clock) -> Path:
     clock.now = INCIDENT_NOW
     return the_incident(home)
-
-
-async def walk(run: Run) -> RepairWalkScreen:
-    """From the lineage into the walkthrough, checks asked."""
-    await shown(run)
-    await run.press("r")
-    return await walking(run)
-
-
-async def walking(run: Run) -> RepairWalkScreen:
-    await run.until(lambda: isinstance(run.front(), RepairWalkScreen), "the walkthrough")
-    screen = run.front()
-    assert isinstance(screen, RepairWalkScreen)
-    await run.until_shown("leases:")
-    return screen
-
-
-async def to_change(run: Run) -> RepairWalkScreen:
-    screen = await walk(run)
-    await run.press("n", "n")
-    await run.until(lambda: screen.model.plan is not None, "a plan")
-    return screen
-
-
-def rows(store: Path, columns: str) -> dict[str, tuple[object, ...]]:
-    with sqlite3.connect(store) as db:
-        found = {row[0]: row[1:] for row in db.execute(f"SELECT id, {columns} FROM sessions")}
-    db.close()
-    return found
-
-
-def content(store: Path) -> bytes:
-    """Only while no app has the store open: closing the file would take its locks away."""
-    return store.read_bytes()
-
-
-def leftovers(home: Path) -> list[Path]:
-    """Files that a repair, or a store open for writing, would have left."""
-    return [*home.glob("state.db-*"), *home.glob("plugin-data/**/repairs/*")]
-
-
-def journal_of(home: Path) -> str:
-    (journal,) = (home / "plugin-data" / "agent-ledger" / "repairs").glob("*.json")
-    return journal.read_text()
-
-
-WRITTEN = "session_key, chat_id, chat_type, user_id, parent_session_id, model_config, ended_at, end_reason"
 
 
 async def test_all_the_way_and_back_by_keys_alone(incident: Path, start: Start) -> None:
@@ -313,125 +260,6 @@ async def test_what_is_written_meanwhile_and_changes_nothing_of_it_disturbs_nobo
         assert "The store was written to" not in run.text
 
 
-async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, start: Start) -> None:
-    store = two_donors(home).path
-    async with start((120, 36)) as run:
-        await shown(run)
-        await run.press("5")
-        await run.until(lambda: isinstance(run.front(), RepairScreen))
-        await run.until_shown("1 session may be taken back only if you say from whom.")
-        await run.press("r")
-        screen = await walking(run)
-        await run.press("n")
-        await run.until_shown("? needs a person", "d compares who it could be")
-        await run.press("a")
-        await run.until(lambda: isinstance(run.front(), DonorsScreen))
-        await run.until_shown("the lost session", "Chat of anna", "Chat of bert", "agent:main:telegram:dm:8")
-        await run.until_shown("message 1 of anna", "message 5 of bert", "24 more")
-        await run.press("tab", "enter")
-        await run.until_shown("It goes on from this one?")
-        await run.type("choose he wrote of the boat")
-        await run.press("enter")
-        await run.until(lambda: run.front() is screen)
-        await run.until_shown("★ chosen", "Chat of bert", "he wrote of the boat")
-        await run.press("n")
-        await run.until_shown("is taken back (by your choice)")
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
-    assert rows(store, "session_key")["lost"] == ("agent:main:telegram:dm:8",)
-    assert "he wrote of the boat" in journal_of(home)
-
-
-async def test_a_silent_session_is_ended_only_by_a_person(home: Path, start: Start) -> None:
-    made = Sessions(home)
-    made.chat("old", ago=2_500_000, messages=4, title="Garden plan")
-    async with start((110, 30)) as run:
-        await run.press("5")
-        await run.until_shown("Nothing is lost", "1 session open and silent for long")
-        await shown(run)
-        await run.press("r")
-        walk = await walking(run)
-        await run.press("n")
-        await run.until_shown("– skip", "Garden plan", "a: say that its talk is over")
-        await run.press("n")
-        await run.until_shown("Nothing would be changed.")
-        await run.press("b", "a")
-        await run.until_shown("Is its talk over?")
-        await run.type("end the garden is done")
-        await run.press("enter")
-        await run.until_shown("■ end", "the garden is done")
-        await run.press("n")
-        await run.until_shown("1 row would be ended", "is ended by you", "end_reason        NULL → ")
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until(lambda: walk.step == PROOF)
-        await run.until_shown("The repair is done, and proven.")
-    (ended,) = rows(made.path, "ended_at IS NOT NULL").values()
-    assert ended == (1,)
-    assert "the garden is done" in journal_of(home)
-
-
-async def test_looking_at_donors_chooses_nobody(home: Path, start: Start) -> None:
-    two_donors(home)
-    async with start() as run:
-        await shown(run)
-        await run.press("5", "r")
-        screen = await walking(run)
-        await run.press("n", "d")
-        await run.until(lambda: isinstance(run.front(), DonorsScreen))
-        await run.press("enter")
-        await run.type("yes")
-        await run.press("enter")
-        await run.until_shown("That is not the word: choose")
-        await run.press("ctrl+u", "enter", "q")
-        await run.until(lambda: run.front() is screen)
-        await run.until_shown("? needs a person")
-
-
-async def test_past_repairs_and_a_late_undo(incident: Path, start: Start) -> None:
-    before = rows(incident, WRITTEN)
-    async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
-    async with start((100, 30)) as run:
-        await run.press("5")
-        await run.until_shown("✓ applied", "it took effect", "Nothing is lost")
-        await run.press("u")
-        await run.until_shown("Take it back?")
-        await run.type("undo")
-        await run.press("enter")
-        await run.until_shown(
-            "↺ undone", "is taken back: 2 rows as before.", "1 session can be taken back on clear evidence"
-        )
-    assert rows(incident, WRITTEN) == before
-
-
-async def test_a_refused_undo_names_the_row(incident: Path, start: Start) -> None:
-    async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
-    with sqlite3.connect(incident) as db:
-        db.execute("UPDATE sessions SET chat_id = 'other' WHERE id = ?", (ORPHAN,))
-    db.close()
-    async with start((100, 30)) as run:
-        await run.press("5")
-        await run.until_shown("✓ applied")
-        await run.press("u")
-        await run.type("undo")
-        await run.press("enter")
-        await run.until_shown("Nothing was changed.", "chat_id")
-    assert rows(incident, "chat_id")[ORPHAN] == ("other",)
-
-
 async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
     made = hostile(home)
     made.add("\x1b]0;lost\x07[/l]", ago=800, messages=3, user_id="42", title="\u202e[bold]lost\x1b[2J")
@@ -447,23 +275,3 @@ async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
             await run.press("q", "n")
             await run.until(lambda: screen.model.plan is not None)  # noqa: B023
             assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
-
-
-async def test_a_repair_that_was_cut_short_is_listed_as_not_applied(incident: Path, start: Start) -> None:
-    """Its process ended after the journal was on the disk and before anything was written."""
-    home = incident.parent
-    found = survey(read_store(incident, home), now=INCIDENT_NOW)
-    plan = propose(incident, found, now=INCIDENT_NOW)
-
-    def die(stage: str) -> None:
-        if stage == "prepared":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        apply(incident, home, plan, clock=lambda: INCIDENT_NOW, fault=die)
-    async with start((100, 30)) as run:
-        await run.press("5")
-        await run.until_shown(
-            "– not applied", "it was cut short and changed nothing", "its process ended in the middle"
-        )
-        assert "u Undo" not in run.text
