@@ -18,7 +18,7 @@ from .paths import Paths
 from .process import Identity
 from .records import utc_text
 from .spool import Spool, read, set_aside
-from .store import Store
+from .store import BusyError, Store
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +67,7 @@ class Merger:
                 with self._lock, self._store.turn(_TURN_S), self._remembering(self._calls), self._store.transaction():
                     for record in batch:
                         self._record(record, self._owner, self._calls)
+                self._still_in_place()
                 spool.drop_memory(len(batch))
             if self._finish(spool, paths):
                 return
@@ -76,10 +77,17 @@ class Merger:
         calls = self._calls.of_another()
         while self._some(path.name, partial(read, descriptor, limit=BATCH), calls):
             pass
+        self._still_in_place()
         os.unlink(path)
         self._forget(path.name)
 
+    def _still_in_place(self) -> None:
+        """Asked before a spooled record is let go: what went into a file that was removed meanwhile is merged again."""
+        if not self._store.is_in_place():
+            raise BusyError("the ledger was removed or replaced")
+
     def _finish(self, spool: Spool, paths: list[Path]) -> bool:
+        self._still_in_place()
         with self._lock:
             if not spool.finish({path: self._store.merged_size(path.name) for path in paths}):
                 return False

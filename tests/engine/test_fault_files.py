@@ -7,10 +7,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_ledger.engine import spool, store
+from agent_ledger.engine.merge import Merger
 
 from .homes import Home, LockHolder, read_rows, said, until, worker
 
@@ -42,6 +44,55 @@ def test_calls_after_the_ledger_was_removed_stand_in_a_new_one(home: Home) -> No
     until(home.paths.ledger.exists, "a new ledger is made")
     assert ids_of(home) == [f"c{n}" for n in range(20)]
     assert set(home.statuses()) == {"CONFIRMED"}
+
+
+@pytest.mark.parametrize(
+    "moment", ["before a batch is merged", "after a batch was merged", "before the spool is let go"]
+)
+@pytest.mark.parametrize("whose", ["own", "of a process that is gone", "in memory"])
+def test_what_waited_when_the_ledger_was_removed_stands_in_the_new_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch, moment: str, whose: str
+) -> None:
+    """Merged records count as kept only where the file they went into is still the ledger."""
+    home.pre(call="old")
+    home.merged()
+    holder = LockHolder(home.paths)
+    if whose == "in memory":
+        home.recorder.keeper._spool._folders.clear()
+    for n in range(3):
+        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+    if whose == "of a process that is gone":
+        keeper = home.recorder.keeper
+        home.restart()
+        keeper._spool.let_go()
+    removed: list[bool] = []
+
+    def remove_once() -> None:
+        if not removed:
+            removed.append(True)
+            remove_ledger(home)
+
+    real_record, real_check = Merger._record, Merger._still_in_place
+
+    def record(merger: Merger, *given: Any) -> Any:
+        if moment == "before a batch is merged":
+            remove_once()
+        owner = real_record(merger, *given)
+        if moment == "after a batch was merged":
+            remove_once()
+        return owner
+
+    def still_in_place(merger: Merger) -> None:
+        remove_once()
+        real_check(merger)
+
+    monkeypatch.setattr(Merger, "_record", record)
+    monkeypatch.setattr(Merger, "_still_in_place", still_in_place)
+    holder.release()
+    home.start()
+    until(lambda: bool(removed) and home.paths.ledger.exists(), "a new ledger is made")
+    assert ids_of(home) == ["c0", "c1", "c2"]
+    assert not list(spool.files(home.paths))
 
 
 def test_calls_after_another_ledger_was_moved_into_place_stand_in_that_one(home: Home, tmp_path: Path) -> None:
