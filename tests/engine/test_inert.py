@@ -19,6 +19,7 @@ HAZARDS = {
     "variation selector": "\ufe01", "selector supplement": "\U000e0100", "hangul filler": "\u3164",
     "halfwidth filler": "\uffa0", "grapheme joiner": "\u034f", "braille blank": "\u2800", "interlinear": "\ufff9",
     "mongolian selector": "\u180b", "invisible times": "\u2062", "arabic letter mark": "\u061c",
+    "not assigned, but ignorable": "\u2065",
 }  # fmt: skip
 
 
