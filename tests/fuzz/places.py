@@ -1,0 +1,49 @@
+"""A throw-away home that examples share: opening one for each would cost more than what is tried in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.engine.homes import Home
+
+_homes: dict[str, Home] = {}
+_folder: list[Path] = []
+
+
+def folder() -> Path:
+    """A folder that lives as long as the session."""
+    if not _folder:
+        _folder.append(Path(tempfile.mkdtemp(prefix="ledger-fuzz-")))
+    return _folder[0]
+
+
+@contextlib.contextmanager
+def home(name: str = "home") -> Iterator[Home]:
+    """The home of this name as the current one, its spool's second place inside the same folder."""
+    before = os.environ.get("HERMES_HOME")
+    path = folder() / name
+    path.mkdir(exist_ok=True)
+    os.environ["HERMES_HOME"] = str(path)
+    try:
+        if name not in _homes:
+            _homes[name] = Home(path)
+        yield _homes[name]
+    finally:
+        if before is None:
+            os.environ.pop("HERMES_HOME", None)
+        else:
+            os.environ["HERMES_HOME"] = before
+
+
+def remove() -> None:
+    """Close every home and remove the folder."""
+    for made in _homes.values():
+        made.close()
+    _homes.clear()
+    while _folder:
+        shutil.rmtree(_folder.pop(), ignore_errors=True)
