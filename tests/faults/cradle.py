@@ -25,21 +25,20 @@ from tests.engine import worker
 _lines = 0
 _counting = threading.Lock()
 
-ENGINE = str(Path(__file__).resolve().parents[2] / "agent_ledger")
+_ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = (str(_ROOT / "agent_ledger"), str(_ROOT / "ledger_tui"))
 
 
 def command(*words: str) -> int:
     """Run a command of `ledger-tui` in this process; its exit code."""
-    sys.argv = ["ledger-tui", *words]
     try:
         return cli.run(list(words))
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 1
-    return 0
 
 
 def count_lines(*files: str, at: int = 0) -> None:
-    """Count lines of the engine's files (all of them without a name) as they run; at one of them, die of SIGKILL."""
+    """Count lines of the program's files (all of them without a name) as they run; at one of them, die of SIGKILL."""
 
     def here(frame: FrameType, event: str, _: Any) -> Any:
         global _lines
@@ -52,7 +51,7 @@ def count_lines(*files: str, at: int = 0) -> None:
 
     def enter(frame: FrameType, event: str, given: Any) -> Callable[..., Any] | None:
         name = frame.f_code.co_filename
-        return here if name.startswith(ENGINE) and (not files or os.path.basename(name) in files) else None
+        return here if name.startswith(PROGRAM) and (not files or os.path.basename(name) in files) else None
 
     threading.settrace(enter)
     sys.settrace(enter)

@@ -23,6 +23,11 @@ def dice(seed: int, *words: object) -> random.Random:
     return random.Random("/".join(map(str, (seed, *words))))
 
 
+def spread(seed: int, most: int) -> int:
+    """A number from 1 to `most`; the first seeds, however few, are spread evenly over the whole."""
+    return 1 + int(most * (seed * 0.6180339887498949 % 1))
+
+
 # -- damage --------------------------------------------------------------------------------------------------------
 
 
@@ -121,6 +126,12 @@ class FaultHome:
             elif word == "post":
                 self.settled.append(call)
         return ended
+
+    def lines(self, script: str) -> int:
+        """How many lines of the program a script runs that ends with `say(lines_run())`."""
+        ended = self._nursery.run(script, **self.environment)
+        assert ended.code == 0, ended
+        return int(ended.words[-1])
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows in order; none where the ledger has not been made yet, or was not made to its end."""
