@@ -1,4 +1,7 @@
-"""Writes what is in view to a file: JSON in the shape of the command's `--json`, or CSV with the same columns."""
+"""Writes what is in view to a file: JSON in the shape of the command's `--json`, or CSV with the same columns.
+
+Secrets are taken out once more on the way, as in the command.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine.queries import call_json
 from agent_ledger.engine.records import Call
+from ledger_tui.sources.outgoing import Hider
 
 from .calls_model import CallsModel
 from .feeds import LedgerFeed
@@ -27,13 +31,26 @@ class ExportError(Exception):
     """The file cannot be written; the text is one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """How many records were written to which file, and what of them was hidden, as a sentence."""
+
+    records: int
+    name: str
+    hidden: str
+
+    def told(self, what: str) -> str:
+        """`3 calls were written to calls.csv`, and how many secrets were hidden."""
+        return f"{self.records} {what} were written to {self.name}" + (f"\n{self.hidden}" if self.hidden else "")
+
+
 def default_name(now: float, zone: tzinfo | None, what: str = "calls") -> str:
     """A name that sorts by time and is new every second."""
     return f"{what}-{datetime.fromtimestamp(now, zone):%Y%m%d-%H%M%S}.csv"
 
 
-async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> int:
-    """Write every call of the model's view to `name`, newest first. Returns how many.
+async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> Exported:
+    """Write every call of the model's view to `name`, newest first.
 
     The file is new and only its owner's; an existing one is never overwritten. Raises ExportError, SourceError.
     """
@@ -41,12 +58,16 @@ async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> int:
     return export_shapes(name, [_shape(call, model) for call in await _calls(ledger, model)])
 
 
-def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> int:
-    """Write these objects, which all have the same fields, to a new file. Returns how many. Raises ExportError."""
+def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> Exported:
+    """Write these objects, which all have the same fields, to a new file. Raises ExportError."""
     path, kind = _target(name)
-    text = json.dumps(shapes, ensure_ascii=False, indent=1) + "\n" if kind == ".json" else _csv(shapes)
+    hide = Hider()
+    if kind == ".json":
+        text = json.dumps([hide.counting(shape) for shape in shapes], ensure_ascii=False, indent=1) + "\n"
+    else:
+        text = _csv([hide(shape) for shape in shapes])
     _write(path, text)
-    return len(shapes)
+    return Exported(len(shapes), name, hide.sentence())
 
 
 def _target(name: str) -> tuple[Path, str]:

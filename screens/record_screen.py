@@ -123,8 +123,7 @@ class RecordScreen(Screen[None]):
     def _export(self, name: str, shapes: Sequence[Mapping[str, Any]], what: str) -> None:
         """Write what is in view; an emptied line is the way out that needs no Escape. Raises ExportError."""
         if name.strip():
-            number = export_shapes(name, shapes)
-            self.notify(f"{number} {what} were written to {name}", markup=False)
+            self.notify(export_shapes(name, shapes).told(what), markup=False)
 
     @on(PromptBar.Answered)
     def _answered(self, event: PromptBar.Answered) -> None:

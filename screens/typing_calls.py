@@ -84,10 +84,10 @@ class TypingScreen(VerifyingScreen):
     async def _export(self, name: str) -> None:
         bar = self.query_one(PromptBar)
         try:
-            number = await export_calls(name, self._desk.ledger, self.model)
+            done = await export_calls(name, self._desk.ledger, self.model)
         except (ExportError, SourceError) as error:
             bar.complain(str(error))
             return
         bar.close()
         self._focus_pane()
-        self.notify(f"{number} calls were written to {name}", markup=False)
+        self.notify(done.told("calls"), markup=False)

@@ -15,13 +15,13 @@ import typer
 
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
-from agent_ledger.engine.redact import MARK, redact_value
 from ledger_tui.commands.calls import limit_of, since_seconds, state_set
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import warn, write_json_list
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.commands.target import target
+from ledger_tui.sources.outgoing import Hider
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
@@ -45,31 +45,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the start of a formula, also in its full-width forms."""
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
-
-
-class Hider:
-    """Takes secrets out of rows and counts them. What was hidden when it was recorded does not count."""
-
-    def __init__(self) -> None:
-        self.hidden = 0
-
-    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self._value(value) for name, value in row.items()}
-
-    def _value(self, value: Any) -> Any:
-        if not isinstance(value, (str, dict, list)):
-            return value
-        clean, found = redact_value(value, _ALL)
-        if found:
-            self.hidden += max(0, _marks(clean) - _marks(value))
-        return clean
-
-
-def _marks(value: Any) -> int:
-    return (value if isinstance(value, str) else jsonlib.dumps(value)).count(MARK)
-
-
-_ALL = 1_000_000
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
@@ -143,9 +118,14 @@ def exported(
     hide = Hider()
     rows = oldest_first(place, wanted, limit=limit_of(limit))
     with contextlib.closing(rows), target(path, force=force, keep=databases(place)) as stream:
-        write(map(hide, rows), stream)
+        write(map(hide.counting if format == "json" else hide, rows), stream)
+    tell_hidden(hide)
+
+
+def tell_hidden(hide: Hider) -> None:
+    """How many secrets were taken out, on standard error; nothing where there were none."""
     if hide.hidden:
-        warn(f"{hide.hidden} secret values were hidden in this export.")
+        warn(hide.sentence())
 
 
 def databases(place: Place) -> list[Path]:

@@ -16,10 +16,11 @@ from agent_ledger.engine.posture import reading as posture_reading
 from ledger_tui.commands import export
 from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import unreadable, usage
-from ledger_tui.commands.output import document, print_json, say, warn
+from ledger_tui.commands.output import document, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.target import target
 from ledger_tui.sources import snapshot
+from ledger_tui.sources.outgoing import COUNT, Hider
 
 COLUMNS = (
     "ledger_id", "ts", "session_id", "tool_name", "rule", "asi", "title", "severity", "weight", "left", "rows",
@@ -84,12 +85,12 @@ def exported(
         raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
     path = Path(output).expanduser() if output and output != "-" else None
     posture = scored(place, since=since_seconds(since, place.clock()))
-    hide = export.Hider()
+    hide = Hider()
     shape = hide(report.as_json(posture))
+    shape[COUNT] = hide.hidden
     with target(path, force=force, keep=(place.ledger, place.state)) as stream:
         write(shape, stream)
-    if hide.hidden:
-        warn(f"{hide.hidden} secret values were hidden in this export.")
+    export.tell_hidden(hide)
 
 
 def as_csv(shape: Mapping[str, Any], stream: TextIO) -> None:

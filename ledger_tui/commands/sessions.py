@@ -14,13 +14,14 @@ import typer
 
 from ledger_tui.commands import export, session_tree
 from ledger_tui.commands.errors import refused, usage
-from ledger_tui.commands.output import document, say, warn
+from ledger_tui.commands.output import document, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
 from ledger_tui.commands.target import target
 from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.ignored import IgnoredError, IgnoredFile
 from ledger_tui.routing.survey import Survey
+from ledger_tui.sources.outgoing import COUNT, Hider
 from ledger_tui.tmux_line import speaks_unicode
 
 COLUMNS = (
@@ -102,16 +103,15 @@ def set_aside(place: Place, ignore: tuple[str, str] | None, unignore: tuple[str,
     say(f"{kind} is {'set aside' if ignore else 'shown again'} for {session_tree.name(session_id)}.")
 
 
-def write_document(
-    found: Survey, wanted: Wanted, stream: TextIO, clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
-) -> None:
-    """The document of `sessions --json`, written row by row: stores may be large."""
+def write_document(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider | None = None) -> None:
+    """The document of `sessions --json`, written row by row: stores may be large. As an export with `hide`."""
+    clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = hide.counting if hide else dict
     stream.write('{\n"sessions": [')
     separator = "\n"
     for shape in session_shapes(found, wanted.ids(found)):
         stream.write(separator + document(clean(shape)))
         separator = ",\n"
-    rest = {
+    rest: dict[str, Any] = {
         "anomalies": dict(session_tree.counts(found)),
         "of_no_session": [anomaly_shape(one) for one in found.anomalies.get("", ())],
         "zombies": [
@@ -121,6 +121,9 @@ def write_document(
         "ignored": found.hidden,
         "changed_while_read": found.store.moved,
     }
+    if hide:
+        rest = hide(rest)
+        rest[COUNT] = hide.hidden
     parts = ",\n".join(f"{document(name)}: {document(value)}" for name, value in rest.items())
     stream.write(("\n" if separator != "\n" else "") + f"],\n{parts}\n}}\n")
 
@@ -145,21 +148,20 @@ def exported(
     path = Path(output).expanduser() if output and output != "-" else None
     found = surveyed(place)
     wanted = Wanted(anomalies_only, frozenset(source or ()))
-    hide = export.Hider()
+    hide = Hider()
     with target(path, force=force, keep=export.databases(place)) as stream:
         write(found, wanted, stream, hide)
-    if hide.hidden:
-        warn(f"{hide.hidden} secret values were hidden in this export.")
+    export.tell_hidden(hide)
 
 
-def _rows(found: Survey, wanted: Wanted, hide: export.Hider) -> Iterator[dict[str, Any]]:
+def _rows(found: Survey, wanted: Wanted, hide: Hider) -> Iterator[dict[str, Any]]:
     """As cells: the anomalies are a list of sentences."""
     for shape in session_shapes(found, wanted.ids(found)):
         anomalies = [f"{one['severity']} {one['kind']}: {one['text']}" for one in shape["anomalies"]]
         yield hide({**shape, "anomalies": anomalies})
 
 
-def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hider) -> None:
+def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
     """A line for each session; no cell can start a formula."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -167,7 +169,7 @@ def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hider) ->
         writer.writerow([export.csv_cell(row[name]) for name in COLUMNS])
 
 
-def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hider) -> None:
+def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
     """A table. Nothing in a cell is taken for markup or HTML."""
     stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
     stream.write("|" + " --- |" * len(COLUMNS) + "\n")
@@ -175,7 +177,7 @@ def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: export.Hide
         stream.write("| " + " | ".join(export.markdown_cell(row[name]) for name in COLUMNS) + " |\n")
 
 
-_WRITERS: Mapping[str, Callable[[Survey, Wanted, TextIO, export.Hider], None]] = {
+_WRITERS: Mapping[str, Callable[[Survey, Wanted, TextIO, Hider], None]] = {
     "csv": as_csv,
     "json": write_document,
     "md": as_markdown,
