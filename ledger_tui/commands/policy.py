@@ -114,7 +114,7 @@ def shape(decision: Decision) -> dict[str, Any]:
     """A decision as `policy test --json` gives it."""
     return {
         "decision": decision.decision,
-        "rule": decision.rule or None,
+        "rule": inert(decision.rule) or None,
         "severity": decision.severity or None,
         "reason": decision.reason or None,
         "call_ids": list(decision.call_ids),
@@ -166,7 +166,7 @@ def _replayed(
                         "ts": call.ts,
                         "session_id": call.session_id,
                         "tool_name": call.tool_name,
-                        "rule": decision.rule,
+                        "rule": inert(decision.rule),
                         "severity": decision.severity,
                         "reason": decision.reason,
                         "mode": "replay",
