@@ -20,7 +20,7 @@ from ledger_tui.commands.output import document, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.target import target
 from ledger_tui.sources import snapshot
-from ledger_tui.sources.outgoing import COUNT, Hider
+from ledger_tui.sources.outgoing import Hider
 
 COLUMNS = (
     "ledger_id", "ts", "session_id", "tool_name", "rule", "asi", "title", "severity", "weight", "left", "rows",
@@ -86,8 +86,7 @@ def exported(
     path = Path(output).expanduser() if output and output != "-" else None
     posture = scored(place, since=since_seconds(since, place.clock()))
     hide = Hider()
-    shape = hide(report.as_json(posture))
-    shape[COUNT] = hide.hidden
+    shape = hide.counting(report.as_json(posture))
     with target(path, force=force, keep=(place.ledger, place.state)) as stream:
         write(shape, stream)
     export.tell_hidden(hide)

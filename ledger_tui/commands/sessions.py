@@ -123,7 +123,7 @@ def write_document(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider | 
     }
     if hide:
         rest = hide(rest)
-        rest[COUNT] = hide.hidden
+        rest |= {COUNT: hide.hidden} if hide.hidden else {}
     parts = ",\n".join(f"{document(name)}: {document(value)}" for name, value in rest.items())
     stream.write(("\n" if separator != "\n" else "") + f"],\n{parts}\n}}\n")
 

@@ -203,7 +203,7 @@ def test_exports_hide_secrets_and_start_no_formula(store: Sessions, program: Any
     store.row("=HYPERLINK(1)", source="cli", said=(NOW,), ended_at=NOW, end_reason="token=ghp_" + "a1B2" * 9)
     result = program("export", "sessions", "--format", "csv")
     assert "ghp_" not in result.out
-    assert "1 secret values were hidden" in result.err
+    assert "1 secret value was hidden" in result.err
     assert next(csv.DictReader(io.StringIO(result.out)))["id"] == "'=HYPERLINK(1)"
 
 
