@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .inert import clip
+from .inert import clip, inert
 
 LONGEST_S = 1e9
 """Longest period that counts as a number of seconds: some thirty years."""
@@ -45,7 +45,7 @@ def parse(text: str) -> Settings:
     for name, value in data.items():
         reader = _READERS.get(name)
         if reader is None:
-            problems.append(f"settings.json: unknown entry {name!r}")
+            problems.append(f"settings.json: unknown entry {clip(repr(name), 80)}")
             continue
         if name == "grace_seconds" and isinstance(value, dict):
             value, bad = _usable_graces(value)
@@ -71,7 +71,7 @@ def _usable_graces(value: dict[str, Any]) -> tuple[dict[str, float], list[str]]:
         try:
             good[tool] = _seconds(seconds)
         except ValueError as error:
-            bad.append(f"settings.json: grace_seconds: {tool}: {error}")
+            bad.append(f"settings.json: grace_seconds: {inert(clip(tool, 80))}: {error}")
     return good, bad
 
 

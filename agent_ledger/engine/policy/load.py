@@ -32,8 +32,12 @@ class _MistakeError(ValueError):
 
 def load(path: Path) -> ToolPolicy | PolicyError:
     """The policy in this file, or what is wrong with it. Never raises."""
-    if not path.exists():
+    try:
+        path.stat()
+    except FileNotFoundError:
         return PolicyError(str(path), 0, "it is not there; copy policy.example.json to it")
+    except (OSError, ValueError):
+        pass  # What keeps it from being read is said below.
     text = read_policy(path, LARGEST)
     return text if isinstance(text, PolicyError) else parse(text, str(path))
 
@@ -50,7 +54,7 @@ def parse(text: str, file: str = "policy.json") -> ToolPolicy | PolicyError:
         return PolicyError(file, 1, "it must be an object with a list named rules")
     unknown = sorted(set(data) - _TOP)
     if unknown:
-        return PolicyError(file, _line(text, unknown[0]), f"unknown entry {unknown[0]!r}")
+        return PolicyError(file, _line(text, unknown[0]), f"unknown entry {clip(repr(unknown[0]), 60)}")
     if len(data["rules"]) > MOST_RULES:
         return PolicyError(file, 0, f"it has more than {MOST_RULES} rules")
     lines = _starts(text)
@@ -59,7 +63,7 @@ def parse(text: str, file: str = "policy.json") -> ToolPolicy | PolicyError:
         try:
             rule = _rule(entry)
             if any(one.name == rule.name for one in rules):
-                raise _MistakeError(f"a second rule is named {rule.name!r}")
+                raise _MistakeError(f"a second rule is named {clip(repr(rule.name), 60)}")
         except (_MistakeError, PatternError) as error:
             line = lines[place] if place < len(lines) else 0
             return PolicyError(file, line, f"rule {place + 1}: {error}")
@@ -100,7 +104,9 @@ def _rule(entry: Any) -> Rule:
     if not isinstance(name, str) or not name.strip():
         raise _MistakeError("it has no name")
     if not any(condition in entry for condition in _CONDITIONS):
-        raise _MistakeError(f"{name!r} says of no call that it means it: name kinds, tools, paths, contains or pattern")
+        raise _MistakeError(
+            f"{clip(repr(name), 60)} says of no call that it means it: name kinds, tools, paths, contains or pattern"
+        )
     if not isinstance(entry.get("enabled", True), bool):
         raise _MistakeError("enabled must be true or false")
     pattern = entry.get("pattern")

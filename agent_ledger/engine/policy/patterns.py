@@ -19,6 +19,12 @@ _MANY = 16
 MOST_ENDLESS = 2
 """Endless repetitions in one pattern: what they cost together grows with the text to that power."""
 
+MOST_WAYS = 2_048
+MOST_WORK = 100 * LONGEST_TEXT**MOST_ENDLESS
+"""Ways to match at one place apart from endless repetitions, and all of them together."""
+
+_ABOVE_ALL = 10**12
+
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, getattr(_constants, "POSSESSIVE_REPEAT", None))
 
 
@@ -35,31 +41,51 @@ def compiled(pattern: str) -> re.Pattern[str]:
         found = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(f"the pattern is none: {error}") from error
-    if _endless(tree, inside=False) > MOST_ENDLESS:
+    endless, ways = _cost(tree, inside=False)
+    if endless > MOST_ENDLESS:
         raise PatternError(f"the pattern could run away: more than {MOST_ENDLESS} repetitions without an end")
+    if ways > MOST_WAYS or ways * LONGEST_TEXT**endless > MOST_WORK:
+        raise PatternError("the pattern could run away: there are too many ways to match it")
     return found
 
 
-def _endless(tree: Any, *, inside: bool) -> int:
-    """How many endless repetitions stand in a parsed pattern; one inside another is refused."""
-    count = 0
+def _cost(tree: Any, *, inside: bool) -> tuple[int, int]:
+    """(endless repetitions, ways to match at one place apart from them) of a parsed pattern.
+
+    An endless repetition in which there is anything to choose is refused.
+    """
+    endless, ways = 0, 1
     for operator, value in tree:
-        if operator in _REPEATS:
-            low, high, body = value
-            endless = high > _MANY
-            if inside and high != low:
-                raise PatternError("the pattern could run away: a repetition inside a repetition")
-            count += endless + _endless(body, inside=inside or endless)
-        elif operator is _constants.BRANCH:
-            if inside:
-                raise PatternError("the pattern could run away: alternatives inside a repetition")
-            count += max(_endless(branch, inside=inside) for branch in value[1])
-        elif operator is _constants.SUBPATTERN:
-            count += _endless(value[3], inside=inside)
-        elif operator in (_constants.ASSERT, _constants.ASSERT_NOT):
-            count += _endless(value[1], inside=inside)
-        elif operator in (_constants.GROUPREF, _constants.GROUPREF_EXISTS):
-            raise PatternError("the pattern could run away: it refers back to a group")
-        elif operator is getattr(_constants, "ATOMIC_GROUP", None):
-            count += _endless(value, inside=inside)
-    return count
+        more, factor = _cost_of(operator, value, inside=inside)
+        endless, ways = endless + more, min(ways * factor, _ABOVE_ALL)
+    return endless, ways
+
+
+def _cost_of(operator: Any, value: Any, *, inside: bool) -> tuple[int, int]:
+    if operator in _REPEATS:
+        return _cost_of_repeat(*value, inside=inside)
+    if operator is _constants.BRANCH:
+        if inside:
+            raise PatternError("the pattern could run away: alternatives inside a repetition")
+        found = [_cost(branch, inside=inside) for branch in value[1]]
+        return max(endless for endless, _ in found), sum(ways for _, ways in found)
+    if operator is _constants.SUBPATTERN:
+        return _cost(value[3], inside=inside)
+    if operator in (_constants.ASSERT, _constants.ASSERT_NOT):
+        return _cost(value[1], inside=inside)
+    if operator in (_constants.GROUPREF, _constants.GROUPREF_EXISTS):
+        raise PatternError("the pattern could run away: it refers back to a group")
+    if operator is getattr(_constants, "ATOMIC_GROUP", None):
+        return _cost(value, inside=inside)
+    return 0, 1
+
+
+def _cost_of_repeat(low: int, high: int, body: Any, *, inside: bool) -> tuple[int, int]:
+    endless = high > _MANY
+    if inside and high != low:
+        raise PatternError("the pattern could run away: a repetition inside a repetition")
+    within, ways = _cost(body, inside=inside or endless)
+    if endless:
+        return 1 + within, ways
+    # Each further turn multiplies what one of them offers.
+    return within * high, min(sum(min(ways, _MANY * MOST_WAYS) ** turns for turns in range(low, high + 1)), _ABOVE_ALL)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..inert import clip
 from ..policy.file import PolicyError, read_policy
@@ -129,7 +129,7 @@ def _rule(entry: Any) -> Rule:
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_.\-]{0,63}", name):
         raise _MistakeError("its name must be 1 to 64 small letters, digits, dots, dashes or underscores")
     kind = entry.get("kind")
-    if kind not in KINDS:
+    if not _one_of(kind, KINDS):
         raise _MistakeError(f"{name}: its kind is none of {', '.join(KINDS)}")
     more, make = KINDS[kind]
     try:
@@ -137,7 +137,7 @@ def _rule(entry: Any) -> Rule:
         if not isinstance(entry.get("enabled", True), bool):
             raise _MistakeError("enabled is neither true nor false")
         severity = entry.get("severity", "HIGH")
-        if severity not in SEVERITY_WEIGHT:
+        if not _one_of(severity, SEVERITY_WEIGHT):
             raise _MistakeError(f"severity is none of {', '.join(SEVERITY_WEIGHT)}")
         made = make(entry)
         finds = made if callable(made) else None
@@ -145,6 +145,11 @@ def _rule(entry: Any) -> Rule:
         return Rule(name, kind, severity, _message(entry), finds, gate)
     except (_MistakeError, PatternError) as error:
         raise _MistakeError(f"{name}: {error}") from error
+
+
+def _one_of(value: object, known: Container[str]) -> TypeGuard[str]:
+    """Is it one of these words? Other values of a file may be of kinds that a table cannot even be asked for."""
+    return isinstance(value, str) and value in known
 
 
 def _message(entry: Mapping[str, Any]) -> str:
@@ -181,7 +186,7 @@ def _identifier(entry: Mapping[str, Any]) -> Finder:
     if not patterns:
         raise _MistakeError("it has neither shapes nor patterns")
     check = entry.get("check")
-    if check is not None and check not in CHECKS:
+    if check is not None and not _one_of(check, CHECKS):
         raise _MistakeError(f"check is none of {', '.join(CHECKS)}")
     return finder(patterns, check)
 
@@ -199,9 +204,9 @@ def _hosts(entry: Mapping[str, Any]) -> Finder:
 
 def _limit(entry: Mapping[str, Any]) -> Gate:
     what, per, most = entry.get("count"), entry.get("per"), entry.get("at_most")
-    if what not in COUNTED:
+    if not _one_of(what, COUNTED):
         raise _MistakeError(f"count is none of {', '.join(COUNTED)}")
-    if per not in PERIODS_S:
+    if not _one_of(per, PERIODS_S):
         raise _MistakeError(f"per is none of {', '.join(PERIODS_S)}")
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise _MistakeError("at_most is no whole number")
