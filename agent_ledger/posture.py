@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 FOLDER = Path(__file__).resolve().parent
 _ALONE = "agent_ledger_scripts_engine"
@@ -38,9 +39,14 @@ def engine(module: str) -> ModuleType:
     return importlib.import_module(f"{_ALONE}.{module}")
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(engine("inert").inert(message))
+
+
 def parser(about: str) -> argparse.ArgumentParser:
     """The options that both scripts share."""
-    options = argparse.ArgumentParser(description=about)
+    options = _Parser(description=about)
     options.add_argument("ledger", nargs="?", metavar="PATH", help="a ledger.db; else the one of the Hermes home")
     options.add_argument("--since", metavar="WHEN", help="only calls from then on: 90m, 24h, 2d, or a day (UTC)")
     return options
@@ -76,6 +82,11 @@ def say(text: str) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
+def complain(sentence: str) -> None:
+    """One sentence on standard error; a path in it may hold anything."""
+    sys.stderr.write(engine("inert").inert(sentence) + "\n")
+
+
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time) -> int:
     options = parser(__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--json", action="store_true", help="one JSON document")
@@ -85,7 +96,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     except ValueError as error:
         options.error(str(error))
     except UnreadableError as error:
-        sys.stderr.write(f"{error}\n")
+        complain(str(error))
         return 3
     report = engine("posture.report")
     if asked.json:

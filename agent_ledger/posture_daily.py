@@ -57,7 +57,7 @@ def main(
 
 
 def _fail(sentence: str, code: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
+    script.complain(sentence)
     return code
 
 

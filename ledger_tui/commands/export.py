@@ -41,10 +41,11 @@ _MARKDOWN_COLUMNS = (
     "remarks",
 )
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""What a spreadsheet takes for the start of a formula, also in its full-width forms."""
+_FORMULA = re.compile(r"(^|;)(?=[\s\"']*[=+\-@＝＋－＠])")
+"""Where a spreadsheet would begin a formula, also by full-width forms: some take a semicolon for the end of a cell."""
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@]|:(?=//))")
+"""Markup, and what some readers make a link of by itself."""
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
@@ -57,7 +58,7 @@ def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def csv_cell(value: Any) -> str:
     text = _cell(value)
-    return "'" + text if isinstance(value, str | dict | list) and text.startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1'", text) if isinstance(value, str | dict | list) else text
 
 
 def _cell(value: Any) -> str:
