@@ -45,13 +45,15 @@ class Place:
     _COARSE_NS = 50_000_000
 
     def __init__(self, ledger: Path) -> None:
+        """To be made before the database is opened. Until `learn` nothing counts as unchanged that has a log."""
         self._ledger, self._log, self._folder = str(ledger), f"{ledger}-wal", str(ledger.parent)
         self._shared = f"{ledger}-shm"
-        self._inodes: tuple[_Inode, _Inode] = (None, None)
+        self._inodes: tuple[_Inode, _Inode] = (_inode(self._ledger), None)
         self._quiet_ns = -1
 
     def learn(self) -> None:
-        self._inodes = (_inode(self._ledger), _inode(self._log))
+        """Take the log as it is now for ours; not the ledger: the one at the path may be another by now."""
+        self._inodes = (self._inodes[0], _inode(self._log))
         self._quiet_ns = -1
 
     def unchanged(self) -> bool:

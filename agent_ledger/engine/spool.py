@@ -142,15 +142,19 @@ class Spool:
                 self.lost += 1
 
     def _to_file(self, record: Record) -> bool:
-        if self._files and _append(self._files[-1][1], record):
-            return True
-        # The last file takes no more (or there is none yet): the next folder, and never back, to keep the order.
+        # A file that was removed is still ours to merge, but nobody else would find in it what we leave behind.
+        if self._files and os.fstat(self._files[-1][1]).st_nlink:
+            if _append(self._files[-1][1], record):
+                return True
+            # It takes no more: the next folder, and never back, to keep the order.
+            self._folders = self._folders[1:]
         while self._folders:
-            opened = self._open(self._folders.pop(0))
+            opened = self._open(self._folders[0])
             if opened is not None:
                 self._files.append(opened)
                 if _append(opened[1], record):
                     return True
+            self._folders = self._folders[1:]
         return False
 
     def _open(self, folder: Path) -> tuple[Path, int] | None:
