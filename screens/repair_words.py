@@ -318,8 +318,15 @@ def _check_lines(found: Sequence[SafetyCheck]) -> Iterator[Paragraph]:
 
 
 def undone(done: Undone) -> list[Paragraph]:
-    out = [Paragraph(f"{_many(done.rows, 'row')} as before; the repair is taken back.", "good", "✓ "), NOTHING]
-    out += _check_lines([one for one in done.checks if one.name in PROOFS])
+    """That the rows are back, and how that is known."""
+    proofs = [one for one in done.checks if one.name in PROOFS]
+    if all(one.state == OK for one in proofs):
+        head = Paragraph(f"{_many(done.rows, 'row')} as before; the repair is taken back.", "good", "✓ ")
+    elif any(one.state == FAIL for one in proofs):
+        head = Paragraph("The former cells are written, but a proof failed.", "bad", "✗ ")
+    else:
+        head = Paragraph("The former cells are written, but not all of it could be proven.", "doubt", "? ")
+    out = [head, NOTHING, *_check_lines(proofs)]
     return [*out, NOTHING, Paragraph("q leaves.", "quiet")]
 
 

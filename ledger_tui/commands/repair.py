@@ -21,8 +21,8 @@ from ledger_tui.commands.surveys import stored
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
 from ledger_tui.routing.repair import journal
-from ledger_tui.routing.repair.apply import Applied, apply
-from ledger_tui.routing.repair.holders import FAIL, SafetyCheck, safety_checks
+from ledger_tui.routing.repair.apply import PROOFS, Applied, apply
+from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck, safety_checks
 from ledger_tui.routing.repair.plan import LEFT_OUT, Findings, Plan, look, propose
 from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.repair.undo import Repair, finish, repairs, undo
@@ -287,7 +287,9 @@ def take_back(
     if json:
         print_json({"undone": done.repair_id, "rows": done.rows, "checks": [asdict(one) for one in done.checks]})
     else:
-        say(f"Repair {done.repair_id} is undone: {amount(done.rows, 'row')} as before.")
+        proven = all(check.state == OK for check in done.checks if check.name in PROOFS)
+        end = "as before" if proven else "written back, which could not be proven in full"
+        say(f"Repair {done.repair_id} is undone: {amount(done.rows, 'row')} {end}.")
         for line in check_lines(done.checks, done=True):
             say(line)
     return 0 if all(check.state != FAIL for check in done.checks) else FOUND

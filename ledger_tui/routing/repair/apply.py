@@ -145,7 +145,7 @@ def _apply(desk: Desk, reader: sqlite3.Connection, plan: Plan, checks: tuple[Saf
         raise
     desk.at("proof")
     answers, proof = _proof(desk, reader, plan, journal, broken)
-    proof = (*proof, _noted(desk, journal))
+    proof = (*_in_place(desk, number, proof), _noted(desk, journal))
     desk.fault("applied")
     orphans = tuple(one.orphan_id for one in plan.adoptions)
     return Applied(journal.repair_id, copy.path, (*checks, *proof), answers, orphans, len(plan.endings))
@@ -217,6 +217,17 @@ def _proof(
     except sqlite3.Error as error:
         text = f"The repair took effect, but could not be read back: {explain(desk.path, error)}"
         return plan.answers, (SafetyCheck("read-back", UNKNOWN, text, "look again with repair-routing"),)
+
+
+def _in_place(desk: Desk, number: tuple[int, int], proof: tuple[SafetyCheck, ...]) -> tuple[SafetyCheck, ...]:
+    """The proof holds for the file that was written: is it still the one at its path?"""
+    try:
+        if file_number(desk.path) == number:
+            return proof
+    except OSError:
+        pass
+    text = "The store was repaired, and then another file was put in its place, or none."
+    return SafetyCheck("read-back", FAIL, text, "look at the store that lies there now with repair-routing"), *proof[1:]
 
 
 def _answers_now(desk: Desk, reader: sqlite3.Connection, plan: Plan) -> tuple[Answer, ...]:

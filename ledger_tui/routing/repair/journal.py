@@ -39,7 +39,10 @@ FORMAT = 1
 PART = ".part"
 """End of a copy's name until it is whole and checked."""
 
-_UNFINISHED = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}\.part(?:-journal|-wal|-shm)?$")
+_UNFINISHED = re.compile(
+    r"\d{8}T\d{6}Z-[0-9a-f]{4}\.part(?:-journal|-wal|-shm)?$|\.\d{8}T\d{6}Z-[0-9a-f]{4}\.json\.[0-9a-f]{8}\.part$"
+)
+"""What a repair that was cut short leaves of a copy or a journal that never came to be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledger_tui.sources.guard import SourceError, real_path
+from ledger_tui.sources.guard import SourceError, explain, real_path
 
 from . import journal as journals
 from .apply import Desk, Tell
-from .holders import OK, SafetyCheck
+from .holders import FAIL, OK, UNKNOWN, SafetyCheck
 from .journal import APPLIED, UNDOING, UNDONE, Journal
 from .refused import NothingToUndoError, RefusedError
 from .settle import BEFORE, Repair, hold_in, repairs, settle
@@ -79,10 +79,9 @@ def _undo(desk: Desk, repair_id: str | None) -> Undone:
                 journals.moved(home, journal, APPLIED)
         raise
     desk.at("proof")
-    proof = _put_back(path, journal)
-    _note(home, journal, UNDONE)
+    proof = _proof(path, home, journal)
     fault("undone")
-    return Undone(journal.repair_id, len(journal.rows), (*checks, proof))
+    return Undone(journal.repair_id, len(journal.rows), (*checks, *proof))
 
 
 def _still_safe(desk: Desk) -> None:
@@ -112,7 +111,22 @@ def _note(home: Path, journal: Journal, state: str) -> None:
         raise RefusedError(reason, "check the disk and its folder, then try again") from error
 
 
-def _put_back(path: Path, journal: Journal) -> SafetyCheck:
-    if hold_in(path, journal.rows) == BEFORE:
-        return SafetyCheck("read-back", OK, "Every cell holds what it held before the repair.")
-    return SafetyCheck("read-back", "fail", "Some cells do not hold what they held.", "compare them with the backup")
+def _proof(path: Path, home: Path, journal: Journal) -> tuple[SafetyCheck, ...]:
+    """What the store says now. It has been written: whatever goes wrong here must not look like a refusal."""
+    try:
+        back = hold_in(path, journal.rows) == BEFORE
+    except (SourceError, sqlite3.Error) as error:
+        problem = error if isinstance(error, SourceError) else explain(path, error)
+        text = f"The rows were put back, but could not be read again: {problem}"
+        return (SafetyCheck("read-back", UNKNOWN, text, "look again with repair-undo --list"),)
+    if not back:
+        return (
+            SafetyCheck("read-back", FAIL, "Some cells do not hold what they held.", "compare them with the backup"),
+        )
+    held = SafetyCheck("read-back", OK, "Every cell holds what it held before the repair.")
+    try:
+        journals.moved(home, journal, UNDONE)
+    except OSError:
+        text = "The journal could not be brought up to date; the rows themselves say that the repair was taken back."
+        return held, SafetyCheck("journal", UNKNOWN, text, "make room on the disk; nothing else needs to be done")
+    return (held,)
