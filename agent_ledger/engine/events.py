@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from .chain.seal import ISSUE_COLUMNS
 from .outcome import Outcome, unannounced
 from .process import Identity
 from .records import PENDING, utc_text
@@ -89,7 +90,7 @@ def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | Non
         issue.value_hashes, PENDING, issue.grace_s, issue.mono, writer_id, nested_in, first,
         issue.workplace or None,
     )  # fmt: skip
-    call_id = store.insert(row, now_us=int(issue.at * 1_000_000))
+    call_id = store.rows.insert(row, now_us=int(issue.at * 1_000_000))
     repeats.add(issue.conversation, issue.args_hash, first or call_id, ts)
     return call_id
 
@@ -105,15 +106,15 @@ def write_late(store: Store, issue: Issue) -> None:
         "value_hashes": issue.value_hashes,
         "workplace": issue.workplace or None,
     }
-    store.announce_late(issue.key, values, now_us=int(issue.at * 1_000_000))
+    store.rows.announce_late(issue.key, values, now_us=int(issue.at * 1_000_000))
 
 
 def announced_before(store: Store, issue: Issue) -> int | None:
     """Row of this very call if the host announced it a moment ago; the announcement is counted there."""
     if not issue.tool_call_id:
         return None
-    found = store.pending_since(issue.key, issue.args_hash, utc_text(issue.at - ANNOUNCED_TWICE_S))
-    if found is None or not store.seen_again(found, now_us=int(issue.at * 1_000_000)):
+    found = store.rows.pending_since(issue.key, issue.args_hash, utc_text(issue.at - ANNOUNCED_TWICE_S))
+    if found is None or not store.rows.seen_again(found, now_us=int(issue.at * 1_000_000)):
         return None
     return found
 
@@ -123,7 +124,7 @@ def parent_id(store: Store, parent: Key | None) -> int | None:
     if parent is None:
         return None
     session_id, turn_id, tool_call_id = parent
-    found = store.find(
+    found = store.rows.find(
         session_id=session_id, turn_id=turn_id, tool_call_id=tool_call_id, task_id="", request_id="",
         tool_name="execute_code", args_hash=None,
     )  # fmt: skip
@@ -137,9 +138,9 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
     the outcome is recorded in one of its own.
     """
     ts, now_us = utc_text(done.at), int(done.at * 1_000_000)
-    if hint is not None and store.settle(hint, done.tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
+    if hint is not None and store.rows.settle(hint, done.tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
         return hint
-    found = store.find(
+    found = store.rows.find(
         session_id=done.session_id, turn_id=done.turn_id, tool_call_id=done.tool_call_id, task_id=done.task_id,
         request_id=done.request_id, tool_name=done.tool_name, args_hash=done.args_hash,
     )  # fmt: skip
@@ -148,37 +149,22 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
     call_id, tool_call_id, unsettled = found
     if unsettled and done.session_id:
         # Before it is settled: were this refused, the settlement would still find its row later.
-        store.fill_session(call_id, done.session_id, done.turn_id)
-    if not unsettled or not store.settle(call_id, tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
-        store.contradict(call_id, done.outcome, ts=ts, now_us=now_us)
+        store.rows.fill_session(call_id, done.session_id, done.turn_id, now_us=now_us)
+    if not unsettled or not store.rows.settle(call_id, tool_call_id, done.outcome, by=done.by, ts=ts, now_us=now_us):
+        store.rows.contradict(call_id, done.outcome, ts=ts, now_us=now_us)
     return call_id
 
 
 def _write_unannounced(store: Store, done: Settlement, writer_id: int) -> int | None:
     outcome = unannounced(done.outcome)
     ts = utc_text(done.at)
-    return store.insert_settled(
-        {
-            "ts": ts,
-            "session_id": done.session_id,
-            "turn_id": done.turn_id,
-            "tool_call_id": done.tool_call_id,
-            "task_id": done.task_id,
-            "request_id": done.request_id,
-            "tool_name": done.tool_name,
-            "args_json": done.args_json,
-            "args_hash": done.args_hash,
-            "status": outcome.status,
-            "effect": outcome.effect,
-            "writer_id": writer_id,
-            "settled_ts": ts,
-            "duration_ms": outcome.duration_ms,
-            "exit_code": outcome.exit_code,
-            "closed_by": "no-pre",
-            "result_digest": outcome.digest,
-        },
-        now_us=int(done.at * 1_000_000),
-    )
+    row: tuple[Any, ...] = (
+        ts, done.session_id, done.turn_id, done.tool_call_id, done.task_id, done.request_id, done.tool_name,
+        done.args_json, None, None, done.args_hash, None, PENDING, None, None, writer_id,
+    )  # fmt: skip
+    row += (None,) * (len(ISSUE_COLUMNS) - len(row))
+    settled = (outcome.status, outcome.effect, outcome.digest, ts, outcome.duration_ms, outcome.exit_code, "no-pre")
+    return store.rows.insert_settled(row, settled, now_us=int(done.at * 1_000_000))
 
 
 # -- spooled form --------------------------------------------------------------------------------------------------

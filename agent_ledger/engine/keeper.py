@@ -110,9 +110,9 @@ class Keeper:
         """Record what a late word says of the newest settled nested call that it can mean."""
 
         def work(store: Store) -> None:
-            call_id = store.newest_nested(tool_name, task_id, args_hash)
+            call_id = store.rows.newest_nested(tool_name, task_id, args_hash)
             if call_id is not None:
-                store.contradict(call_id, outcome, ts=utc_text(at), now_us=int(at * 1_000_000))
+                store.rows.contradict(call_id, outcome, ts=utc_text(at), now_us=int(at * 1_000_000))
 
         self.ask(work)
 

@@ -82,8 +82,8 @@ def reconcile(
     compacted = _note_compaction(store, turn)
     found = _lost(store, turn, is_dead)
     for tool_name, ids in found.silent.items():
-        store.mark_no_signal(tool_name, ids, ts=turn.ts, now_us=turn.now_us)
-    reported = set(store.report([item.ledger_id for item in found.ghosts], ts=turn.ts, now_us=turn.now_us))
+        store.rows.mark_no_signal(tool_name, ids, ts=turn.ts, now_us=turn.now_us)
+    reported = set(store.rows.report([item.ledger_id for item in found.ghosts], ts=turn.ts, now_us=turn.now_us))
     items = [item for item in found.ghosts if item.ledger_id in reported]
     items += _again(store, turn)
     if check is not None and items:
@@ -158,7 +158,7 @@ def last_compaction(store: Store, conversation: Sequence[str]) -> str:
 
 
 def _lost(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]) -> Finding:
-    rows = store.pending_of(turn.conversation, turn.task_id)
+    rows = store.rows.pending_of(turn.conversation, turn.task_id)
     if not rows:
         return Finding([], {})
     writers = {w.id: w for w in map(writer_from_row, store.connection.execute(WRITERS_QUERY[0]).fetchall())}
@@ -275,7 +275,7 @@ def _done_before(store: Store, turn: Turn, named: set[int]) -> list[Item]:
     """The newest confirmed calls from before the compaction that was just noticed, different ones only."""
     items: list[Item] = []
     seen: set[tuple[str, str]] = set()
-    for call_id, ts, tool, args in store.confirmed_before(turn.conversation, turn.ts, 10 * DONE_ITEMS):
+    for call_id, ts, tool, args in store.rows.confirmed_before(turn.conversation, turn.ts, 10 * DONE_ITEMS):
         key = (tool, args or "")
         if key in seen or call_id in named or only_looks(tool, args or ""):
             continue

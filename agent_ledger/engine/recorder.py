@@ -253,6 +253,7 @@ class Recorder:
                 check = partial(in_hook, store, self.paths, now=now, mono=self._mono, begun=mono)
                 text = reconcile(store, turn, check=check)
                 keep_rotations(store.connection, chain)
+                store.rows.keep_head(turn.ts)
                 return text, last_compaction(store, chain)
 
         found = self.keeper.ask(work)

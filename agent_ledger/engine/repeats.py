@@ -54,7 +54,7 @@ class Repeats:
         root = conversation[-1]
         seen = self._conversations.get(root)
         if seen is None:
-            rows = store.hashes_of(conversation, NEWEST)
+            rows = store.rows.hashes_of(conversation, NEWEST)
             seen = self._conversations[root] = {
                 bytes(same): (int(first), str(ts)) for same, first, ts in reversed(rows)
             }

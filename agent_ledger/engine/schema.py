@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
-VERSION = 3
+VERSION = 4
 """`PRAGMA user_version`. Raised when a table or a column is added; nothing is ever dropped."""
 
 COLUMNS: dict[str, str] = {
@@ -42,6 +42,8 @@ COLUMNS: dict[str, str] = {
     "no_signal": "INTEGER",
     "changed": "INTEGER",
     "workplace": "TEXT",
+    "issue_seal": "BLOB",
+    "settle_seal": "BLOB",
 }
 """Columns of `ledger` in order. All but five may be NULL, so that a row by other software stays readable."""
 
@@ -58,6 +60,13 @@ _TABLES = (
     # When a conversation was seen to have been compacted; `marker` tells one compaction from the next.
     """CREATE TABLE IF NOT EXISTS compaction(
         session_id TEXT NOT NULL, marker TEXT NOT NULL, seen_ts TEXT NOT NULL, PRIMARY KEY(session_id, marker))""",
+    # Changes of rows beside their settlement, as records of the hash chain; `did`: JSON of column to [was, is].
+    """CREATE TABLE IF NOT EXISTS amendment(
+        id INTEGER PRIMARY KEY, changed INTEGER NOT NULL, ledger_id INTEGER, kind TEXT NOT NULL, did TEXT NOT NULL,
+        previous BLOB NOT NULL, link BLOB NOT NULL)""",
+    # The last record of the chain at the start of a turn: what was written up to there must still be there.
+    """CREATE TABLE IF NOT EXISTS chain_head(
+        id INTEGER PRIMARY KEY CHECK (id = 1), changed INTEGER NOT NULL, link BLOB NOT NULL, seen_ts TEXT NOT NULL)""",
     # Which id a conversation had before compaction gave it this one.
     "CREATE TABLE IF NOT EXISTS rotation(session_id TEXT PRIMARY KEY, before TEXT NOT NULL) WITHOUT ROWID",
     # What the agent was told, in which turn, and whether that turn is known to have reached the model.
@@ -91,8 +100,9 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ledger_unconfirmed ON ledger(status) WHERE status <> 'CONFIRMED'",
     # "What changed since N" is one range; it also serves as an index by time, since `changed` >= `ts`.
     "CREATE INDEX IF NOT EXISTS ledger_changed ON ledger(changed)",
-    # Few rows stand in these two.
+    # Few rows stand in these.
     "CREATE INDEX IF NOT EXISTS ledger_repeat ON ledger(repeat_of) WHERE repeat_of IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS amendment_call ON amendment(ledger_id)",
     "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
 )
 

@@ -94,8 +94,12 @@ class Home:
         payload = self._payload(tool, args, call, more)
         return door.tool_execution(next_call=next_call, **payload)
 
-    def turn(self, number: int = 2, session: str = "s1", history: Any = None, **more: Any) -> str:
-        """The notice of a turn, empty for none."""
+    def turn(
+        self, number: int = 2, session: str = "s1", history: Any = None, *, at_once: bool = False, **more: Any
+    ) -> str:
+        """The notice of a turn, empty for none. It starts when everything is in the ledger, unless `at_once`."""
+        if not at_once:
+            self.merged()
         payload = {
             "session_id": session, "turn_id": f"{session}:{session}:{number:08x}", "task_id": session,
             "user_message": "go on", "conversation_history": [] if history is None else history,

@@ -172,7 +172,7 @@ def test_calls_beside_a_damaged_ledger_wait_in_the_spool_until_it_is_replaced(ho
     for n in range(5):
         home.pre(call=f"c{n}", args={"path": f"/new/{n}"})
         home.post(call=f"c{n}", args={"path": f"/new/{n}"})
-    assert home.turn() == ""
+    assert home.turn(at_once=True) == ""
     remove_ledger(home)
     home.start()
     until(home.paths.ledger.exists, "a new ledger is made")
@@ -216,7 +216,7 @@ def test_without_a_log_a_reader_that_stays_costs_nothing_but_a_while_in_the_spoo
     reader = sqlite3.connect(f"{home.paths.ledger.as_uri()}?mode=ro", uri=True, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM ledger").fetchone()
-    assert home.turn() == ""
+    assert home.turn(at_once=True) == ""
     home.pre(call="c2")
     home.post(call="c2")
     reader.execute("COMMIT")

@@ -21,7 +21,7 @@ def test_hooks_return_while_the_ledger_is_still_held_and_all_is_merged_in_order_
         home.pre(args={"path": f"/{n}"}, call=f"c{n}")
         home.post(args={"path": f"/{n}"}, call=f"c{n}", status="ok" if n % 2 else "error")
     home.post(call="before")
-    assert home.turn() == ""
+    assert home.turn(at_once=True) == ""
     assert holder.holds()
     waiting = spool.waiting(home.paths, {})
     assert (waiting.records, waiting.reason != "") == (101, True)

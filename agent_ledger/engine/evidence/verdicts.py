@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..chain.writer import ChainWriter
 from ..records import utc_text
-from ..store import raise_change
 from ..turnstile import Turnstile
 from ..writing import PATIENCE_S, opened
 from .verdict import Verdict
@@ -20,6 +20,7 @@ BITE = 200
 
 def keep(connection: sqlite3.Connection, found: Sequence[tuple[int, Verdict]]) -> None:
     """Write verdicts on an open writing connection, inside the caller's transaction; each row counts as changed."""
+    chain = ChainWriter(connection)
     for ledger_id, verdict in found:
         connection.execute(
             "INSERT INTO verdict(ledger_id, verdict, evidence, checked_ts) VALUES(?,?,?,?) ON CONFLICT(ledger_id)"
@@ -31,7 +32,7 @@ def keep(connection: sqlite3.Connection, found: Sequence[tuple[int, Verdict]]) -
                 utc_text(verdict.checked_at),
             ),
         )
-        raise_change(connection, ledger_id, now_us=int(verdict.checked_at * 1_000_000))
+        chain.amend(ledger_id, f"verdict: {verdict.verdict}", {}, now_us=int(verdict.checked_at * 1_000_000))
 
 
 def save(path: Path, found: Sequence[tuple[int, Verdict]]) -> None:

@@ -1,0 +1,196 @@
+"""Writes to the table `ledger`: every new row and every change of one goes through here and gets its link.
+
+Which record is the last is remembered, so that a hook does not look it up. Each statement checks in the database
+itself that this is still so, and is tried again with the real one where another process wrote in between: the
+chain holds with any number of writers, whether they take turns or not.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .seal import FIRST, ISSUE_COLUMNS, LARGEST, SETTLE_COLUMNS, Seal, link_of, pack, unpack
+
+TRIES = 20
+"""How often a statement is tried again when others write in between."""
+
+LOOK_BACK = 200
+"""Rows without a seal, by an older plugin or other software, behind which the last sealed one is looked for."""
+
+_UNMOVED = "(SELECT max(changed) FROM ledger) IS ?"
+# A statement that comes too late must do nothing: `ts` may not be NULL, and IGNORE skips such a row. The obvious
+# INSERT … SELECT … WHERE would first copy the row into a table of its own.
+_VALUES = f"(?, CASE WHEN {_UNMOVED} THEN ? END, {','.join('?' * (len(ISSUE_COLUMNS) - 1))}"
+_INSERT = f"INSERT OR IGNORE INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
+_LATER = ", ".join(name for name in SETTLE_COLUMNS if name != "status")
+_INSERT_SETTLED = (
+    f"INSERT OR IGNORE INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, {_LATER}, changed, issue_seal, settle_seal)"
+    f" VALUES{_VALUES}, {','.join('?' * len(SETTLE_COLUMNS[1:]))}, ?, ?, ?)"
+)
+_SETTLE = (
+    f"UPDATE ledger SET {', '.join(f'{name}=?' for name in SETTLE_COLUMNS)}, changed=?, settle_seal=?"
+    f" WHERE id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED') AND {_UNMOVED}"
+)
+_AMENDMENT = "INSERT INTO amendment(changed, ledger_id, kind, did, previous, link) VALUES(?,?,?,?,?,?)"
+
+
+class Head(NamedTuple):
+    """The last record of the chain."""
+
+    changed: int
+    link: bytes
+    last_id: int
+    """The highest id that a row ever had."""
+    top: object
+    """The largest `changed` of `ledger`, by which it is told that nobody wrote since."""
+
+    def next_change(self, now_us: int) -> int:
+        """The change counter of the next record: the clock in microseconds, but always above every value so far."""
+        return min(max(now_us, self.changed + 1), LARGEST)
+
+
+class ChainWriter:
+    """All changes of rows over one connection. The caller lets one thread in at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._head: Head | None = None
+
+    def forget(self) -> None:
+        """What was written is taken back: the last record is not what it seemed."""
+        self._head = None
+
+    def head(self) -> Head:
+        """The last record. Raises sqlite3.Error."""
+        if self._head is None:
+            self._head = read_head(self._connection)
+        return self._head
+
+    def insert(self, row: Sequence[Any], *, now_us: int) -> int:
+        """Add a call (values in the order of ISSUE_COLUMNS, as they are stored); its id."""
+        for _ in range(TRIES):
+            head = self._head or self.head()
+            call_id, changed = head.last_id + 1, head.next_change(now_us)
+            link = link_of(head.link, "issue", call_id, changed, row)
+            seal = pack(Seal(changed, head.link, link))
+            if self._cursor.execute(_INSERT, (call_id, head.top, *row, changed, seal)).rowcount:
+                self._head = Head(changed, link, call_id, changed)
+                return call_id
+            self._catch_up()
+        raise _overtaken()
+
+    def insert_settled(self, row: Sequence[Any], settled: Sequence[Any], *, now_us: int) -> int:
+        """Add a call that was never announced: two records, issued and settled, and one row. Its id.
+
+        `row` in the order of ISSUE_COLUMNS with the status PENDING, `settled` in that of SETTLE_COLUMNS.
+        """
+        status = ISSUE_COLUMNS.index("status")
+        stored = (*row[:status], settled[0], *row[status + 1 :])
+        for _ in range(TRIES):
+            head = self.head()
+            call_id, issued = head.last_id + 1, head.next_change(now_us)
+            first = link_of(head.link, "issue", call_id, issued, row)
+            changed = min(issued + 1, LARGEST)
+            second = link_of(first, "settle", call_id, changed, settled)
+            seals = pack(Seal(issued, head.link, first)), pack(Seal(changed, first, second))
+            values = (call_id, head.top, *stored, *settled[1:], changed, *seals)
+            if self._cursor.execute(_INSERT_SETTLED, values).rowcount:
+                self._head = Head(changed, second, call_id, changed)
+                return call_id
+            self._catch_up()
+        raise _overtaken()
+
+    def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
+        """Settle one unsettled row (values in the order of SETTLE_COLUMNS). False when there is none with these ids."""
+        for _ in range(TRIES):
+            head = self._head or self.head()
+            changed = head.next_change(now_us)
+            link = link_of(head.link, "settle", call_id, changed, settled)
+            seal = pack(Seal(changed, head.link, link))
+            if self._cursor.execute(_SETTLE, (*settled, changed, seal, call_id, tool_call_id, head.top)).rowcount:
+                self._head = Head(changed, link, head.last_id, changed)
+                return True
+            if self._catch_up():
+                return False
+        raise _overtaken()
+
+    def amend(self, call_id: int, kind: str, new: Mapping[str, Any], *, now_us: int) -> None:
+        """Change cells of a row beside its settlement, inside a transaction of the caller. No row, no change.
+
+        What each cell was and is goes into the table `amendment`, so that the records before can still be checked.
+        """
+        cells = "".join(f", {name}" for name in new)
+        found = self._connection.execute(f"SELECT id{cells} FROM ledger WHERE id=?", (call_id,)).fetchone()
+        if found is None:
+            return
+        did = {name: [was, new[name]] for name, was in zip(new, found[1:], strict=True)}
+        changed = self._record(call_id, kind, did, now_us)
+        sets = "".join(f"{name}=?, " for name in new)
+        self._connection.execute(f"UPDATE ledger SET {sets}changed=? WHERE id=?", (*new.values(), changed, call_id))
+        self._rise(changed)
+
+    def note(self, kind: str, did: Mapping[str, Any], *, now_us: int) -> None:
+        """A record about the ledger as a whole, inside a transaction of the caller; the newest row carries it."""
+        (newest,) = self._connection.execute("SELECT max(id) FROM ledger").fetchone()
+        changed = self._record(newest, kind, did, now_us)
+        if newest is not None:
+            self._connection.execute("UPDATE ledger SET changed=? WHERE id=?", (changed, newest))
+            self._rise(changed)
+
+    def _record(self, call_id: int | None, kind: str, did: Mapping[str, Any], now_us: int) -> int:
+        self._catch_up()
+        head = self.head()
+        changed = head.next_change(now_us)
+        text = json.dumps(did, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
+        link = link_of(head.link, kind, call_id, changed, (text,))
+        self._connection.execute(_AMENDMENT, (changed, call_id, kind, text, head.link, link))
+        self._head = Head(changed, link, head.last_id, head.top)
+        return changed
+
+    def _rise(self, changed: int) -> None:
+        self._head = self.head()._replace(top=changed)
+
+    def _catch_up(self) -> bool:
+        """See what others wrote meanwhile. True when there was nothing."""
+        known = self._head
+        found = read_head(self._connection)
+        if known is not None and found.top == known.top:
+            return True
+        if known is not None and found.changed < known.changed:
+            # Records that we know of are gone. Going on behind them, not behind what is left, keeps the gap visible.
+            found = Head(known.changed, known.link, max(known.last_id, found.last_id), found.top)
+        self._head = found
+        return False
+
+
+def read_head(connection: sqlite3.Connection) -> Head:
+    """The last record of a ledger's chain, looked up. Raises sqlite3.Error."""
+    rows = connection.execute(
+        "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?", (1,)
+    ).fetchall()
+    top = rows[0][0] if rows else None
+    if rows and rows[0][1] is None and rows[0][2] is None:
+        rows = connection.execute(
+            "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?", (LOOK_BACK,)
+        ).fetchall()
+    last = max(
+        (seal for row in rows for seal in map(unpack, row[1:]) if seal is not None),
+        default=Seal(0, FIRST, FIRST),
+    )
+    amended = connection.execute(
+        "SELECT changed, link FROM amendment WHERE typeof(changed)='integer' AND typeof(link)='blob'"
+        " ORDER BY id DESC LIMIT 1"
+    ).fetchone()
+    changed, link = max((last.changed, last.link), amended or (0, FIRST))
+    (newest,) = connection.execute("SELECT max(id) FROM ledger").fetchone()
+    used = connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
+    last_id = max(newest or 0, used[0] if used and isinstance(used[0], int) else 0)
+    return Head(max(changed, top) if isinstance(top, int) else changed, link, last_id, top)
+
+
+def _overtaken() -> sqlite3.OperationalError:
+    return sqlite3.OperationalError("other processes write between any two statements")
