@@ -22,6 +22,9 @@ from benchmarks._homes import ROOT
 TOKEN = re.compile(rb"tok\d{7}")
 LINES, COLUMNS = 40, 120
 
+_NOT_OURS = {"NO_COLOR", "TMUX", "TMUX_PANE", "LINES", "COLUMNS"}
+"""What speaks of the terminal of whoever started the script."""
+
 APP = (
     "import sys; from pathlib import Path; from agent_ledger.engine.paths import Paths;"
     " from ledger_tui.app import make_app, run_blocking;"
@@ -55,7 +58,7 @@ class Pane:
         self.started = time.monotonic()
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        env = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TMUX", "TMUX_PANE"}}
+        env = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
         env.update(
             {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT), "TEXTUAL_ANIMATIONS": "none"}
         )
@@ -105,16 +108,22 @@ class Pane:
 
     def memory_mb(self) -> float:
         """Resident memory now, in MB."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        return 0.0
+        return memory_mb(self.process.pid)
 
     def close(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         os.close(self.master)
+
+
+def memory_mb(pid: int) -> float:
+    """Resident memory of a process now, in MB; 0 where there is none left."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
 
 
 class Watcher:

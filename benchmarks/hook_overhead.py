@@ -17,8 +17,8 @@ from benchmarks._paired import Report, arguments, interleaved, percentile
 WAXSEAL = "waxseal==0.1.6"
 
 _TABLE = (
-    "CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, session_id TEXT, turn_id TEXT, tool_call_id TEXT,"
-    " tool_name TEXT, args_json TEXT, status TEXT, settled_ts REAL, result TEXT)"
+    "CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY, ts REAL, session_id TEXT, turn_id TEXT,"
+    " tool_call_id TEXT, tool_name TEXT, args_json TEXT, status TEXT, settled_ts REAL, result TEXT)"
 )
 
 
@@ -27,12 +27,12 @@ class Bare:
     partial one on what is pending, checkpoints as SQLite makes them by itself."""
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=60, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute(_TABLE)
-        self._db.execute("CREATE INDEX by_call ON ledger(tool_call_id)")
-        self._db.execute("CREATE INDEX open ON ledger(status) WHERE status='PENDING'")
+        self._db.execute("CREATE INDEX IF NOT EXISTS by_call ON ledger(tool_call_id)")
+        self._db.execute("CREATE INDEX IF NOT EXISTS open ON ledger(status) WHERE status='PENDING'")
 
     def pre(self, args: dict[str, Any], ids: dict[str, str]) -> None:
         self._db.execute(

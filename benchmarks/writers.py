@@ -50,13 +50,13 @@ def merge_rest(paths: Paths) -> None:
     agent_ledger.recorder().keeper.close()
 
 
-def lost_and_doubled(ledger: Path, total: int) -> tuple[int, int, int]:
-    """(calls without a settled row, calls with more than one row, rows still pending)."""
+def lost_and_doubled(ledger: Path, calls: range) -> tuple[int, int, int]:
+    """Of the calls with these numbers: (without a settled row, with more than one row, rows still pending)."""
+    wanted = {call_ids(number)["tool_call_id"] for number in calls}
     connection = sqlite3.connect(f"{ledger.as_uri()}?mode=ro", uri=True)
-    rows = connection.execute("SELECT tool_call_id, status FROM ledger").fetchall()
+    rows = [row for row in connection.execute("SELECT tool_call_id, status FROM ledger") if row[0] in wanted]
     connection.close()
     settled = {call_id for call_id, status in rows if status == "CONFIRMED"}
-    wanted = {call_ids(number)["tool_call_id"] for number in range(total)}
     often = collections.Counter(call_id for call_id, _ in rows)
     return len(wanted - settled), sum(count > 1 for count in often.values()), sum(s == "PENDING" for _, s in rows)
 
@@ -69,7 +69,7 @@ def one_round(writers: int, calls: int, folder: Path, number: int) -> tuple[list
         paths = Paths(place)
         ours = race("plugin", place, writers, calls)
         merge_rest(paths)
-        return ours, theirs, lost_and_doubled(paths.ledger, writers * calls)
+        return ours, theirs, lost_and_doubled(paths.ledger, range(writers * calls))
 
 
 def main() -> None:

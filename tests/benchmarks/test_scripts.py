@@ -20,6 +20,7 @@ def test_there_is_one_for_every_promise() -> None:
         "large_ledger",
         "lineage",
         "live_latency",
+        "load",
         "locked",
         "policy_matching",
         "posture_rows",
