@@ -15,6 +15,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from agent_ledger.engine.paths import in_data_folder
 from agent_ledger.engine.queries import call_json
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.outgoing import Hider
@@ -76,6 +77,8 @@ def _target(name: str) -> tuple[Path, str]:
     kind = path.suffix.lower()
     if kind not in {".csv", ".json"}:
         raise ExportError("The name must end in .csv or .json.")
+    if in_data_folder(path):
+        raise ExportError("The plugin keeps its own files there: choose another folder.")
     return path, kind
 
 

@@ -76,10 +76,20 @@ class Paths:
 
 
 def _temporary() -> Path:
-    try:
-        return Path(tempfile.gettempdir())
-    except OSError:
-        return Path(os.sep, "tmp")  # None can be written right now; opening a file in it will say so.
+    """Where this system keeps temporary files. Only looked for: `tempfile` would try it out by writing into it."""
+    if tempfile.tempdir is not None:
+        return Path(os.fsdecode(tempfile.tempdir))
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    for folder in filter(None, (*named, "/tmp", "/var/tmp")):
+        if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            return Path(folder).absolute()
+    return Path(os.sep, "tmp")  # None can be written right now; opening a file in it will say so.
+
+
+def in_data_folder(path: Path) -> bool:
+    """Would a file of this name lie in, or below, the plugin's data folder of some home?"""
+    parents = path.parent.resolve().parts
+    return any(parents[at : at + 2] == DATA_FOLDER.parts for at in range(len(parents)))
 
 
 def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
@@ -96,8 +106,21 @@ _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O
 """Not through a link, not into child processes, and without waiting for the other end of a pipe."""
 
 
+def is_own_folder(folder: Path) -> bool:
+    """Is there a folder of ours at this path, and no link? Raises OSError where nothing is there."""
+    info = os.lstat(folder)
+    return stat.S_ISDIR(info.st_mode) and _ours(info)
+
+
+def is_own_file(path: Path) -> bool:
+    """Is there a plain file of ours at this path, and no link? Raises OSError where nothing is there."""
+    info = os.lstat(path)
+    return stat.S_ISREG(info.st_mode) and _ours(info)
+
+
 def private_folder(folder: Path) -> None:
     """Make `folder` with mode 0700, or check that it is a folder of ours. Raises OSError, UnsafePathError."""
+    _no_foreign_link(folder.parent)
     try:
         info = os.lstat(folder)
     except FileNotFoundError:
@@ -109,6 +132,14 @@ def private_folder(folder: Path) -> None:
         raise UnsafePathError(f"{folder} is not a folder of this user")
     if hasattr(os, "geteuid") and info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) & 0o077:
         os.chmod(folder, 0o700)
+
+
+def _no_foreign_link(parent: Path) -> None:
+    """A person may keep the folder above ours elsewhere by a link; a link that somebody else put there leads astray."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        info = os.lstat(parent)
+        if stat.S_ISLNK(info.st_mode) and not _ours(info):
+            raise UnsafePathError(f"{parent} is a link of another user")
 
 
 def _make_parents(folder: Path) -> None:

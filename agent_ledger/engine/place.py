@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 from pathlib import Path
 
-from .paths import UnsafePathError, private_file
+from .paths import UnsafePathError, is_own_file, private_file
 
 
 def private_ledger(ledger: Path) -> None:
@@ -17,9 +16,9 @@ def private_ledger(ledger: Path) -> None:
         # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
         with contextlib.suppress(FileExistsError):
             os.close(private_file(ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+    if not is_own_file(ledger):
+        raise UnsafePathError(f"{ledger} is not a plain file of this user")
     info = os.lstat(ledger)
-    if not stat.S_ISREG(info.st_mode):
-        raise UnsafePathError(f"{ledger} is not a plain file")
     if hasattr(os, "geteuid") and info.st_uid == os.geteuid() and info.st_mode & 0o077:
         os.chmod(ledger, 0o600)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .paths import Paths, private_file, private_folder
+from .paths import Paths, is_own_folder, private_file, private_folder
 
 try:
     import fcntl
@@ -44,10 +44,15 @@ class SpoolState:
 
 
 def files(paths: Paths) -> list[Path]:
-    """Spool files of a home, oldest name first; an unreadable folder holds none."""
+    """Spool files of a home, oldest name first; an unreadable folder holds none, and neither does one not our own.
+
+    In the temporary folder others can put a link under the very name that we would use.
+    """
     found: list[Path] = []
     for folder in (paths.spool, paths.spool_elsewhere):
         with contextlib.suppress(OSError):
+            if not is_own_folder(folder):
+                continue
             found += [entry for entry in folder.iterdir() if entry.suffix == SUFFIX and not entry.is_symlink()]
     return sorted(found, key=lambda path: path.name)
 

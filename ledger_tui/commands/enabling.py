@@ -114,8 +114,8 @@ def _backup(path: Path) -> Path | None:
             number += 1
             continue
         with open(descriptor, "wb") as file:
+            _like(descriptor, info)
             file.write(data)
-        _like(copy, info)
         return copy
 
 
@@ -130,8 +130,8 @@ def _write(path: Path, text: str) -> Path | None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        if real.exists():
-            _like(part, real.stat())
+            if real.exists():
+                _like(descriptor, real.stat())
         os.replace(part, real)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -139,7 +139,10 @@ def _write(path: Path, text: str) -> Path | None:
     return backup
 
 
-def _like(path: Path, info: os.stat_result) -> None:
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        os.chown(path, info.st_uid, info.st_gid)
-    os.chmod(path, stat.S_IMODE(info.st_mode))
+def _like(descriptor: int, info: os.stat_result) -> None:
+    """Mode and owner of an open file. Not by its name: for root, somebody might put a link there meanwhile."""
+    if not hasattr(os, "fchown"):
+        return
+    if os.geteuid() == 0:
+        os.fchown(descriptor, info.st_uid, info.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(info.st_mode))

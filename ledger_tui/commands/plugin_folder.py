@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import re
 import secrets
@@ -19,6 +20,7 @@ NAME = "agent-ledger"
 _FIELD = re.compile(r"^(name|version|author):[ ]+(.+?)\s*$")
 _MANIFESTS = ("plugin.yaml", "plugin.yml")
 _LIMIT = 65_536
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def take_away(home: Path) -> Former | None:
     return Former(found.manifest.version, found.linked, kept)
 
 
-_LEFT_BY_PYTHON = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".*")
+_LEFT_BY_PYTHON = ("__pycache__", "*.pyc", "*.pyo", ".*")
 
 
 def strangers(folder: Path) -> list[str]:
@@ -186,7 +188,21 @@ def _make(part: Path, *, link: bool) -> None:
     if link:
         part.symlink_to(source(), target_is_directory=True)
     else:
-        shutil.copytree(source(), part, ignore=_LEFT_BY_PYTHON)
+        _copy(source(), part)
+
+
+def _copy(original: Path, folder: Path) -> None:
+    """A folder that nobody else can write, from the first moment: whoever can write a plugin, acts as the host."""
+    os.mkdir(folder, 0o755)
+    for entry in sorted(original.iterdir()):
+        if any(fnmatch.fnmatch(entry.name, left) for left in _LEFT_BY_PYTHON):
+            continue
+        if entry.is_dir():
+            _copy(entry, folder / entry.name)
+            continue
+        descriptor = os.open(folder / entry.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o644)
+        with open(descriptor, "wb") as file:
+            file.write(entry.read_bytes())
 
 
 def _own(part: Path, home: Path) -> None:

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from agent_ledger.engine.paths import DATA_FOLDER
+from agent_ledger.engine.paths import in_data_folder
 from ledger_tui.commands.errors import CommandError, refused, unreadable
 from ledger_tui.sources.small_files import read_bytes
 
@@ -80,7 +80,7 @@ def _may_write(path: Path, *, force: bool, keep: Iterable[Path]) -> None:
     """Raises CommandError where `path` may not become an export."""
     if any(_same(path, other) for other in keep):
         raise refused(f"{path} is a database of the home itself; choose another file for -o.")
-    if _in_data_folder(path):
+    if in_data_folder(path):
         raise refused(f"{path} lies where the plugin keeps its own files; choose another folder for -o.")
     try:
         info = os.lstat(path)
@@ -98,12 +98,6 @@ def _may_write(path: Path, *, force: bool, keep: Iterable[Path]) -> None:
 
 def _exists(path: Path) -> CommandError:
     return refused(f"{path} exists already; choose another file for -o, or add --force to replace it.")
-
-
-def _in_data_folder(path: Path) -> bool:
-    """Does the file lie in, or below, the plugin's data folder of some home?"""
-    parents = path.parent.resolve().parts
-    return any(parents[at : at + 2] == DATA_FOLDER.parts for at in range(len(parents)))
 
 
 def _is_export(path: Path) -> bool:

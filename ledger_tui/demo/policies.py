@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import agent_ledger
-from agent_ledger.engine.paths import Paths, private_folder
+from agent_ledger.engine.paths import Paths, private_file, private_folder
 from agent_ledger.engine.policy.mode import DRY_RUN
 from ledger_tui.demo.story import Switch
 
@@ -29,6 +29,5 @@ def set_mode(paths: Paths, switch: Switch) -> None:
 
 
 def _write(place: Path, text: str) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(private_file(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
         file.write(text)

@@ -53,6 +53,7 @@ def command(plan: Plan) -> list[str]:
 
 def main(argument: str) -> None:
     plan = Plan(**json.loads(argument))
+    os.umask(0o077)  # What it plays in its home is nobody else's, as with a real agent that is careful.
     stop = threading.Event()
     threading.Thread(target=_watch, args=(stop,), daemon=True).start()
     try:

@@ -80,6 +80,8 @@ class Bot:
         address = urllib.parse.urlsplit(self.api)
         if address.scheme != "https" and not (address.scheme == "http" and address.hostname in _LOOPBACK):
             raise TelegramError("The address of the Bot API must begin with https:// (http only on this machine).")
+        if "@" in address.netloc:
+            raise TelegramError("The address of the Bot API takes no user or password: others can read arguments.")
 
     def send(self, messages: Sequence[str], sleep: Callable[[float], None]) -> None:
         """Every message in order. Raises TelegramError that names the first one which was not taken."""
