@@ -20,6 +20,7 @@ from ledger_tui.commands import (
     demo,
     doctor,
     export,
+    ledger_check,
     plugin,
     plugin_folder,
     policy,
@@ -158,7 +159,8 @@ def _open_app(place: Place) -> int:
 
 
 for group in (
-    status, calls, watch, verify, sessions, posture, policy, prune, export, prompt_policy, repair, doctor, plugin
+    status, calls, watch, verify, sessions, posture, policy, ledger_check, prune, export, prompt_policy, repair,
+    doctor, plugin,
 ):  # fmt: skip
     group.register(app)
 

@@ -11,7 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from .chain.seal import unpack
+from .chain.spans import PRUNED
+from .chain.writer import ChainWriter
 from .turnstile import Turnstile
 from .writing import PATIENCE_S, opened
 
@@ -61,6 +65,7 @@ def prune(
     path: Path,
     through_id: int,
     *,
+    clock: Callable[[], float] = time.time,
     mono_clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
@@ -76,7 +81,7 @@ def prune(
                 raise TimeoutError("other processes write without a break")
             try:
                 began = mono_clock()
-                ids = _bite(connection, after, through_id, bite)
+                ids = _bite(connection, after, through_id, bite, int(clock() * 1_000_000))
                 took = mono_clock() - began
             finally:
                 turnstile.leave()
@@ -88,7 +93,7 @@ def prune(
             sleep(PAUSE_S)
 
 
-def _bite(connection: sqlite3.Connection, after: int, through: int, most: int) -> list[int]:
+def _bite(connection: sqlite3.Connection, after: int, through: int, most: int, now_us: int) -> list[int]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         ids = [
@@ -100,6 +105,7 @@ def _bite(connection: sqlite3.Connection, after: int, through: int, most: int) -
         ]
         if ids:
             span = (ids[0], ids[-1])
+            record = _record(connection, span)
             connection.execute(f"DELETE FROM ledger WHERE id BETWEEN ? AND ? AND {_SETTLED}", span)
             for beside in ("notice_item", "verdict"):
                 connection.execute(
@@ -107,8 +113,30 @@ def _bite(connection: sqlite3.Connection, after: int, through: int, most: int) -
                     " AND NOT EXISTS (SELECT 1 FROM ledger WHERE id = ledger_id)",
                     span,
                 )
+            ChainWriter(connection).note(PRUNED, record, now_us=now_us)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
     return ids
+
+
+def _record(connection: sqlite3.Connection, span: tuple[int, int]) -> dict[str, Any]:
+    """What the chain must know about rows that go: their numbers, and on which of their records others may build."""
+    inside = f"id BETWEEN ? AND ? AND {_SETTLED}"
+    kept = connection.execute(f"SELECT id FROM ledger WHERE id BETWEEN ? AND ? AND NOT ({_SETTLED})", span).fetchall()
+    seals = [
+        seal
+        for pair in connection.execute(f"SELECT issue_seal, settle_seal FROM ledger WHERE {inside}", span)
+        for seal in map(unpack, pair)
+        if seal is not None
+    ]
+    links = {seal.link for seal in seals}
+    built_on = {seal.previous for seal in seals}
+    ours = f"ledger_id IN (SELECT id FROM ledger WHERE {inside}) AND kind <> '{PRUNED}'"
+    for previous, link in connection.execute(f"SELECT previous, link FROM amendment WHERE {ours}", span):
+        links.add(link)
+        built_on.add(previous)
+    connection.execute(f"DELETE FROM amendment WHERE {ours}", span)
+    gone = sorted(link.hex() for link in links - built_on)
+    return {"ids": list(span), "kept": [row[0] for row in kept], "gone": gone}
