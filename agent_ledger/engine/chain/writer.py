@@ -21,13 +21,13 @@ LOOK_BACK = 200
 """Rows without a seal, by an older plugin or other software, behind which the last sealed one is looked for."""
 
 _UNMOVED = "(SELECT max(changed) FROM ledger) IS ?"
-# A statement that comes too late must do nothing: `ts` may not be NULL, and IGNORE skips such a row. The obvious
-# INSERT … SELECT … WHERE would first copy the row into a table of its own.
+# A statement that comes too late must fail: `ts` may not be NULL. The obvious INSERT … SELECT … WHERE would first
+# copy the row into a table of its own; OR IGNORE would use up a number.
 _VALUES = f"(?, CASE WHEN {_UNMOVED} THEN ? END, {','.join('?' * (len(ISSUE_COLUMNS) - 1))}"
-_INSERT = f"INSERT OR IGNORE INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
+_INSERT = f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
 _LATER = ", ".join(name for name in SETTLE_COLUMNS if name != "status")
 _INSERT_SETTLED = (
-    f"INSERT OR IGNORE INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, {_LATER}, changed, issue_seal, settle_seal)"
+    f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, {_LATER}, changed, issue_seal, settle_seal)"
     f" VALUES{_VALUES}, {','.join('?' * len(SETTLE_COLUMNS[1:]))}, ?, ?, ?)"
 )
 _SETTLE = (
@@ -77,10 +77,9 @@ class ChainWriter:
             call_id, changed = head.last_id + 1, head.next_change(now_us)
             link = link_of(head.link, "issue", call_id, changed, row)
             seal = pack(Seal(changed, head.link, link))
-            if self._cursor.execute(_INSERT, (call_id, head.top, *row, changed, seal)).rowcount:
+            if self._insert(_INSERT, (call_id, head.top, *row, changed, seal)):
                 self._head = Head(changed, link, call_id, changed)
                 return call_id
-            self._catch_up()
         raise _overtaken()
 
     def insert_settled(self, row: Sequence[Any], settled: Sequence[Any], *, now_us: int) -> int:
@@ -98,11 +97,20 @@ class ChainWriter:
             second = link_of(first, "settle", call_id, changed, settled)
             seals = pack(Seal(issued, head.link, first)), pack(Seal(changed, first, second))
             values = (call_id, head.top, *stored, *settled[1:], changed, *seals)
-            if self._cursor.execute(_INSERT_SETTLED, values).rowcount:
+            if self._insert(_INSERT_SETTLED, values):
                 self._head = Head(changed, second, call_id, changed)
                 return call_id
-            self._catch_up()
         raise _overtaken()
+
+    def _insert(self, statement: str, values: Sequence[Any]) -> bool:
+        """False when another process wrote in between, or used the number."""
+        try:
+            self._cursor.execute(statement, values)
+        except sqlite3.IntegrityError:
+            if self._catch_up():
+                raise  # Nobody did: the row itself cannot be taken.
+            return False
+        return True
 
     def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
         """Settle one unsettled row (values in the order of SETTLE_COLUMNS). False when there is none with these ids."""
@@ -158,7 +166,7 @@ class ChainWriter:
         """See what others wrote meanwhile. True when there was nothing."""
         known = self._head
         found = read_head(self._connection)
-        if known is not None and found.top == known.top:
+        if known is not None and (found.top, found.last_id) == (known.top, known.last_id):
             return True
         if known is not None and found.changed < known.changed:
             # Records that we know of are gone. Going on behind them, not behind what is left, keeps the gap visible.
