@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.sources.guard import MISSING, SourceError, real_path
+from ledger_tui.sources.health import outlived
 
 from .collecting import no_collections
 from .details import Excerpt, first_and_last
@@ -148,10 +149,8 @@ class LiveSurvey:
                 self._mark = None
                 continue
             except SourceError as error:
-                trouble = error
-                if error.state == MISSING:
-                    known = None
-                else:
+                trouble = outlived(error) if known is not None else error
+                if error.state != MISSING:
                     self._mark = None
             finally:
                 stopping.append(True)

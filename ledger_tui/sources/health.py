@@ -11,7 +11,7 @@ from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
 
-from .guard import SourceError
+from .guard import MISSING, STALE, SourceError
 from .set_aside import set_aside, set_aside_path
 
 OK = "ok"
@@ -75,6 +75,18 @@ def _size(path: Path) -> int:
         return path.lstat().st_size
     except OSError:
         return -1
+
+
+def outlived(trouble: SourceError) -> SourceError:
+    """The same trouble for somebody who has read the file before: that is still shown, and is said to be of then."""
+    if trouble.state == MISSING:
+        remedy = "what is shown was read before; it goes on with the next file at this place"
+        return SourceError(trouble.path, "is gone", remedy, state=STALE)
+    if trouble.state == STALE:
+        return trouble
+    return SourceError(
+        trouble.path, trouble.reason, f"{trouble.remedy}; what is shown was read before", state=trouble.state
+    )
 
 
 def health_of(trouble: SourceError | None, beside: Beside, *, foreign: bool) -> Health:

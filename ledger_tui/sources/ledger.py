@@ -71,7 +71,7 @@ class LedgerSource(Source):
 
     async def changes(self) -> AsyncGenerator[LedgerChange, None]:
         """Every change, and every change of health. The first comes at once, also when there is no file. Never ends."""
-        self._tracker, self._health = Tracker(), None
+        self._tracker, self._health, self._held = Tracker(), None, False
         async with aclosing(self._moments()) as moments:
             async for _ in moments:
                 more = True
@@ -94,6 +94,7 @@ class LedgerSource(Source):
         if delta is None and health == self._health:
             return None
         self._health, self._last = health, delta or self._last
+        self._held = bool(self._last.totals.rows)
         return LedgerChange(
             at=self._clock(),
             reset=delta is not None and delta.reset,
@@ -158,6 +159,6 @@ class LedgerSource(Source):
         try:
             return await self._ask(reading.read_shape)
         except SourceError as error:
-            if error.state == MISSING:
+            if error.state == MISSING and not self._held:
                 return Shape(frozenset(), 0, frozenset(), wal=False)
             raise

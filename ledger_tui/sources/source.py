@@ -12,6 +12,7 @@ from typing import Self
 
 from .feed import Answer, Feed, Question
 from .guard import MISSING, STALE, SourceError, explain
+from .health import outlived
 
 
 class Source:
@@ -21,6 +22,8 @@ class Source:
         self.path = path
         self.trouble: SourceError | None = None
         """Why the last reading failed; None when it did not."""
+        self._held = False
+        """Has anything been read that is still shown?"""
         self._what = what
         self._clock = clock
         self._floor_s = floor_s
@@ -59,7 +62,7 @@ class Source:
                     anew()
                 answer = await self._feed.ask(question)
         except SourceError as error:
-            self.trouble = error
+            self.trouble = outlived(error) if self._held else error
             if error.state != STALE:
                 await self._feed.close()
                 anew()

@@ -90,6 +90,7 @@ class StateSource(Source):
                     continue
                 self._health = health
                 reset, sessions = found or (gone, {})
+                self._held = bool(sessions) or (self._held and not reset)
                 yield StateChange(self._clock(), reset, sessions, health)
 
     def _anew(self) -> None:

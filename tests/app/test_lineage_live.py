@@ -15,7 +15,7 @@ from ledger_tui.routing import live as live_module
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.routing.read import Progress, ReadingStoppedError, Stopped, Store, Tell
 from ledger_tui.routing.survey import Survey, survey
-from ledger_tui.sources.guard import SourceError
+from ledger_tui.sources.guard import MISSING, SourceError
 
 PATIENCE_S = 20.0
 
@@ -164,9 +164,22 @@ async def test_the_last_survey_stays_while_the_file_cannot_be_read(
         reader.error = SourceError(file, "is damaged", "move it away")
         touch(file, b"22")
         change = await fresh(changes)
-        assert (change.fresh, change.survey, change.trouble) == (False, first.survey, reader.error)
+        assert (change.fresh, change.survey) == (False, first.survey)
+        assert str(change.trouble).endswith("is damaged: move it away; what is shown was read before.")
         reader.error = None
         assert (await fresh(changes)).trouble is None
+
+
+async def test_the_last_survey_stays_when_the_file_goes(live: LiveSurvey, reader: Reader, file: Path) -> None:
+    live.look("lineage")
+    async with aclosing(live.changes()) as changes:
+        first = await fresh(changes)
+        reader.error = SourceError(file, "does not exist", "it appears", state=MISSING)
+        file.unlink()
+        change = await fresh(changes)
+        assert (change.survey, change.missing) == (first.survey, False)
+        assert change.trouble is not None
+        assert (change.trouble.state, change.trouble.reason) == ("stale", "is gone")
 
 
 async def test_a_missing_file_is_no_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,13 +78,16 @@ async def test_file_deleted_and_made_again(paths: Paths, start_writer: Start) ->
     async with LedgerSource(paths) as source, listening(source.changes()) as ear:
         await ear.until(lambda change: change.totals.rows == 1)
         remove(*(Path(f"{paths.ledger}{end}") for end in ("", "-wal", "-shm")))
-        gone = await ear.until(lambda change: change.health.state == "missing")
-        assert (gone.reset, gone.totals) == (True, Totals())
+        gone = await ear.until(lambda change: change.health.state == "stale")
+        assert (gone.reset, gone.totals.rows) == (False, 1)
+        assert "is gone: what is shown was read before" in gone.health.text
+        with pytest.raises(SourceError, match="does not exist"):  # Not an empty page: nobody knows what was in it.
+            await source.page(Filter())
         writer = start_writer()
         writer.issue(200)
         writer.issue(201)
         seen = await ear.until(lambda change: change.totals.rows == 2)
-        assert seen.health.state == "ok"
+        assert (seen.health.state, seen.reset) == ("ok", True)
 
 
 async def test_pruned_head_means_to_forget(paths: Paths, start_writer: Start) -> None:

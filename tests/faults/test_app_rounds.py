@@ -1,0 +1,169 @@
+"""The app over files that break: it lives on, marks what it still shows, and goes on by itself with a sound file."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from .children import Nursery
+from .rounds import DAMAGE, dice
+from .screens import KEYS, Stage, write_a_log
+
+UNREADABLE, STALE = "✕ unreadable", "▲ stale"
+
+GONE = "what is shown was read before"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("stage"))
+    yield made
+    made.close()
+
+
+def no_database(path: Path, _: random.Random) -> None:
+    path.write_bytes(b"certainly no database " * 200)
+
+
+def removed(path: Path, _: random.Random) -> None:
+    path.unlink()
+
+
+def folder_in_its_place(path: Path, _: random.Random) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def pipe_in_its_place(path: Path, _: random.Random) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link_to_nowhere(path: Path, _: random.Random) -> None:
+    path.unlink()
+    path.symlink_to("nowhere.db")
+
+
+def link_to_itself(path: Path, _: random.Random) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+def head_overwritten(path: Path, _: random.Random) -> None:
+    with path.open("r+b") as file:
+        file.write(b"\xff" * 100)
+
+
+def tables_of_somebody_else(path: Path, _: random.Random) -> None:
+    other = path.with_name("other.db")
+    other.unlink(missing_ok=True)
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE recipes(name, butter)")
+    os.replace(other, path)
+
+
+LOCK = """
+db = sqlite3.connect(os.environ["TARGET"], isolation_level=None)
+db.execute("BEGIN EXCLUSIVE")
+db.execute("INSERT INTO ledger(ts, tool_name, args_json, status, grace_s, changed)"
+           " SELECT ts, tool_name, 'make of-the-holder', status, grace_s, changed + 1 FROM ledger"
+           " ORDER BY id DESC LIMIT 1")
+say("locked")
+sys.stdin.readline()
+db.execute("COMMIT")
+db.close()
+"""
+
+SURE = {
+    no_database: UNREADABLE, removed: STALE, folder_in_its_place: UNREADABLE, pipe_in_its_place: UNREADABLE,
+    link_to_nowhere: STALE, link_to_itself: UNREADABLE, head_overwritten: UNREADABLE,
+}  # fmt: skip
+"""Harm that cannot be overlooked, and the mark that comes of it."""
+
+UNSURE = (*DAMAGE, tables_of_somebody_else)
+"""Harm that may be overlooked, or seen later, or make another file of it."""
+
+
+@pytest.mark.rounds(10)
+def test_a_ledger_breaks_under_the_app(stage: Stage, seed: int) -> None:
+    thrown = dice(seed, "ledger")
+    mode = thrown.choice(("delete", "wal"))
+    word = stage.good_ledger(mode)
+    stage.show("1")
+    stage.until("● live", word)
+
+    harm, mark = thrown.choice(list(SURE.items()))
+    harm(stage.ledger, thrown)
+    seen = stage.until(mark, GONE)
+    assert word in seen, f"{harm.__name__} took away what was read: {seen}"
+    stage.show(thrown.choice(KEYS[1:]))
+    stage.show("1")
+    stage.until(mark, word)
+
+    word = stage.good_ledger(mode)
+    stage.until("● live", word)
+    assert GONE not in stage.text()
+
+
+@pytest.mark.rounds(8)
+def test_a_ledger_is_damaged_under_the_app(stage: Stage, seed: int) -> None:
+    """Where nobody can foretell what will be seen of it."""
+    thrown = dice(seed, "damage")
+    mode = thrown.choice(("delete", "wal"))
+    word = stage.good_ledger(mode)
+    stage.show("1")
+    stage.until("● live", word)
+    close = write_a_log(stage.ledger) if mode == "wal" else lambda: None
+    for _ in range(thrown.randint(1, 3)):
+        end = thrown.choice(("", "", "-wal", "-shm"))
+        target = Path(f"{stage.ledger}{end}")
+        if target.is_file():
+            thrown.choice(UNSURE if not end else DAMAGE)(target, thrown)
+        stage.terminal.send(*thrown.choices("gGjk", k=3))
+    stage.goes_round()
+    close()
+
+    word = stage.good_ledger(mode)
+    stage.until("● live", word)
+
+
+@pytest.mark.rounds(2)
+def test_somebody_locks_the_ledger(stage: Stage, nursery: Nursery, seed: int) -> None:
+    word = stage.good_ledger("delete")
+    stage.show("1")
+    stage.until("● live", word)
+    with nursery.child(LOCK, TARGET=str(stage.ledger)) as child:
+        assert child.line() == "locked"
+        seen = stage.until(STALE, "is locked by another process")
+        assert word in seen
+        child.tell()
+        assert child.end().code == 0
+    stage.until("● live", "make of-the-holder")
+
+
+@pytest.mark.rounds(4)
+def test_a_session_store_breaks_under_the_app(stage: Stage, seed: int) -> None:
+    thrown = dice(seed, "state")
+    mode = thrown.choice(("delete", "wal"))
+    stage.good_ledger("wal")
+    title = stage.good_state(mode)
+    stage.show("3")
+    stage.until("● live", title)
+
+    harm, mark = thrown.choice(list(SURE.items()))
+    harm(stage.state, thrown)
+    seen = stage.until(mark, GONE)
+    assert title in seen, f"{harm.__name__} took away what was read: {seen}"
+    stage.show("5")
+    stage.until(mark)
+    stage.show("3")
+    stage.until(mark, title)
+
+    title = stage.good_state(mode)
+    stage.until("● live", title)
