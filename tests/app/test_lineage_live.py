@@ -83,6 +83,10 @@ def touch(file: Path, content: bytes) -> None:
     os.utime(file, ns=(1, len(content)))
 
 
+def remove(file: Path) -> None:
+    file.unlink()
+
+
 async def test_it_reads_only_for_somebody_who_looks(live: LiveSurvey, reader: Reader) -> None:
     async with aclosing(live.changes()) as changes:
         waiting = asyncio.ensure_future(fresh(changes))
@@ -175,7 +179,7 @@ async def test_the_last_survey_stays_when_the_file_goes(live: LiveSurvey, reader
     async with aclosing(live.changes()) as changes:
         first = await fresh(changes)
         reader.error = SourceError(file, "does not exist", "it appears", state=MISSING)
-        file.unlink()
+        remove(file)
         change = await fresh(changes)
         assert (change.survey, change.missing) == (first.survey, False)
         assert change.trouble is not None
