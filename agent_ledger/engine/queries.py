@@ -6,6 +6,7 @@ A ledger by other software may have five columns only; what a file lacks is sele
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from .records import (
     age_of,
     args_value,
     state_of,
+    storable,
     utc_seconds,
 )
 from .remarks import remarks as remarks
@@ -87,7 +89,8 @@ def calls(
 
     def clause(sql: str, *values: Any) -> None:
         where.append(sql)
-        params.extend(values)
+        # A word of a command line may hold bytes that are no text; the ledger holds such text with escapes.
+        params.extend(storable(value) if isinstance(value, str) else value for value in values)
 
     if before_id is not None:
         clause("id < ?", before_id)
@@ -249,7 +252,7 @@ def call_from_row(row: Sequence[Any]) -> Call:
     values: dict[str, Any] = dict(zip(_CALL_COLUMNS, row, strict=True))
     tool = _text(values["tool_name"]) or Inert("")
     args = _text(_one_line(values["args_json"]))
-    grace = values["grace_s"]
+    grace = _finite(values["grace_s"])
     verdict, checked_ts, evidence = _verdict(values["verdict"])
     return Call(
         id=int(values["id"]),
@@ -266,8 +269,8 @@ def call_from_row(row: Sequence[Any]) -> Call:
         status=_status(values["status"]),
         effect=_text(values["effect"]),
         result_digest=_text(values["result_digest"]),
-        grace_s=float(grace) if isinstance(grace, (int, float)) else grace_seconds(tool, None, {}),
-        mono=values["mono"] if isinstance(values["mono"], (int, float)) else None,
+        grace_s=grace_seconds(tool, None, {}) if grace is None else grace,
+        mono=_finite(values["mono"]),
         writer_id=_number(values["writer_id"]),
         repeat_of=_number(values["repeat_of"]),
         nested_in=_number(values["nested_in"]),
@@ -330,8 +333,19 @@ def _one_line(text: object) -> object:
         return text
 
 
+def whole_sql(name: str) -> str:
+    """A column as the whole number that `_number` makes of it."""
+    number = f"typeof({name}) IN ('integer', 'real') AND {name} BETWEEN -9e18 AND 9e18"
+    return f"CASE WHEN {number} THEN CAST({name} AS INTEGER) END"
+
+
 def _number(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, float)) else None
+    """A whole number; None for anything else, and for what no counter can have come to (a float may be infinite)."""
+    return int(value) if isinstance(value, (int, float)) and -9e18 <= value <= 9e18 else None
+
+
+def _finite(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def call_json(call: Call, *, now: float, mono_now: float | None, writer_dead: bool | None) -> Mapping[str, Any]:

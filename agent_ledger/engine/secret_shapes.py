@@ -17,31 +17,35 @@ def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 
 _TOKENS = (
     # Documented prefixes: OpenAI and kin, GitHub, GitLab, Slack, Google, AWS, Hugging Face, npm, PyPI, Stripe, ...
-    r"\bsk-[A-Za-z0-9_\-]{16,}",
-    r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}",
-    r"\bgh[pousr]_[A-Za-z0-9]{20,}",
-    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-    r"\bglpat-[A-Za-z0-9_\-]{16,}",
-    r"\bxox[abeoprs]-[A-Za-z0-9\-]{10,}",
-    r"\bAIza[A-Za-z0-9_\-]{30,}",
-    r"\b(?:AKIA|ASIA(?=[A-Z]*\d))[A-Z0-9]{12,}",
-    r"\bhf_[A-Za-z0-9]{20,}",
-    r"\bnpm_[A-Za-z0-9]{30,}",
-    r"\bpypi-[A-Za-z0-9_\-]{30,}",
-    r"\bdop_v1_[a-f0-9]{40,}",
-    r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
-    r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
-    r"(?<!\d)\d{8,10}:A[A-Za-z][A-Za-z0-9_\-]{30,}",
+    r"sk-[A-Za-z0-9_\-]{16,}",
+    r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}",
+    r"gh[pousr]_[A-Za-z0-9]{20,}",
+    r"github_pat_[A-Za-z0-9_]{20,}",
+    r"glpat-[A-Za-z0-9_\-]{16,}",
+    r"xox[abeoprs]-[A-Za-z0-9\-]{10,}",
+    r"AIza[A-Za-z0-9_\-]{30,}",
+    r"(?:AKIA|ASIA(?=[A-Z]*\d))[A-Z0-9]{12,}",
+    r"hf_[A-Za-z0-9]{20,}",
+    r"npm_[A-Za-z0-9]{30,}",
+    r"pypi-[A-Za-z0-9_\-]{30,}",
+    r"dop_v1_[a-f0-9]{40,}",
+    r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
+    r"eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
+    r"gsk_[A-Za-z0-9]{16,}",
+    r"xai-[A-Za-z0-9_\-]{16,}",
+    r"xapp-1-[A-Za-z0-9\-]{10,}",
+    r"GOCSPX-[A-Za-z0-9_\-]{16,}",
+    r"whsec_[A-Za-z0-9+/=_\-]{16,}",
+    r"hvs\.[A-Za-z0-9_\-]{16,}",
+    r"dckr_[a-z]{2,4}_[A-Za-z0-9_\-]{16,}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{16,}",
+)
+"""Each is a word of its own, or begins one."""
+
+_OTHER_TOKENS = (
+    r"(?:(?<!\d)|(?<=\\u[0-9A-Fa-f]{4}))\d{8,10}:A[A-Za-z][A-Za-z0-9_\-]{30,}",
     r"hooks\.slack\.com/services/[A-Za-z0-9/]+",
     r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w\-]+",
-    r"\bgsk_[A-Za-z0-9]{16,}",
-    r"\bxai-[A-Za-z0-9_\-]{16,}",
-    r"\bxapp-1-[A-Za-z0-9\-]{10,}",
-    r"\bGOCSPX-[A-Za-z0-9_\-]{16,}",
-    r"\bwhsec_[A-Za-z0-9+/=_\-]{16,}",
-    r"\bhvs\.[A-Za-z0-9_\-]{16,}",
-    r"\bdckr_[a-z]{2,4}_[A-Za-z0-9_\-]{16,}",
-    r"\bAGE-SECRET-KEY-1[A-Z0-9]{16,}",
 )
 
 _TOKEN_HINTS = (
@@ -68,7 +72,7 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     ),
     (
         _TOKEN_HINTS,
-        _pattern("|".join(_TOKENS)),
+        _pattern("|".join((rf"\b(?:{'|'.join(_TOKENS)})", *_OTHER_TOKENS))),
         MARK,
     ),
     (

@@ -18,8 +18,8 @@ NAME = (
 )
 """Ends of names. A look-behind counts capitals as small letters, since the patterns ignore case."""
 
-EDGE = r"(?:\b|(?<=\\[nrtbf]))"
-"""The start of a word, also right behind a line break or tab that stands escaped in JSON."""
+EDGE = r"(?:\b|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2}))"
+"""The start of a word, also right behind a line break, a tab or another character that stands escaped in JSON."""
 
 NAME_HINTS = ("pass", "pw", "secret", "token", "cred", "key", "bearer")
 """One of these stands in every name, in small letters."""

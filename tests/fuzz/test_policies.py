@@ -158,7 +158,10 @@ def test_a_mode_is_one_of_three_words_or_none(data: bytes) -> None:
 @pytest.mark.parametrize("entry", ["kind", "severity", "check", "count", "per"])
 def test_a_word_of_a_prompt_rule_that_is_a_list_is_named(entry: str) -> None:
     kind = {"check": "identifier", "count": "limit", "per": "limit"}.get(entry, "iban")
-    whole: dict[str, Any] = {"identifier": {"shapes": ["KD-######"]}, "limit": {"count": "turns", "per": "day", "at_most": 1}}
+    whole: dict[str, Any] = {
+        "identifier": {"shapes": ["KD-######"]},
+        "limit": {"count": "turns", "per": "day", "at_most": 1},
+    }
     rule = {"name": "a", "kind": kind, "message": "no", **whole.get(kind, {}), entry: []}
     found = load(put("prompt_policy.json", some.written({"rules": [rule]}).encode()))
     assert isinstance(found, PolicyError)

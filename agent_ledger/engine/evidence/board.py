@@ -7,6 +7,7 @@ missing shows that an event was deleted. Times are whole seconds.
 from __future__ import annotations
 
 import json
+import math
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -106,7 +107,7 @@ def _board(facts: Facts, path: Path, since: float) -> Board:
 
 def _all(facts: Facts, path: Path) -> Told:
     sql = "SELECT id, task_id, kind, created_at, payload FROM task_events ORDER BY id"
-    rows = [row for row in facts.rows(path, sql, limit=MOST) if _number(row[3])]
+    rows = [row for row in facts.rows(path, sql, limit=MOST) if isinstance(row[0], int) and _number(row[3])]
     latest = accumulate((float(row[3]) for row in rows), max)
     events = [
         Event(str(r[1]), str(r[2]), float(r[3]), until, _payload(r[4])) for r, until in zip(rows, latest, strict=True)
@@ -130,7 +131,7 @@ def _all(facts: Facts, path: Path) -> Told:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def _payload(text: object) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..records import utc_seconds
 from .around import folder_time
 from .facts import CannotTellError, Facts
 from .recorded import Recorded
@@ -118,7 +119,7 @@ def _runs(facts: Facts, path: Path) -> tuple[Run, ...]:
 def _quiet(facts: Facts, path: Path) -> str:
     """The scheduler writes the time into a file once a minute."""
     try:
-        beat = float(facts.text(path, limit=4096).split()[0]) if facts.look(path).exists else None
+        beat = utc_seconds(float(facts.text(path, limit=4096).split()[0])) if facts.look(path).exists else None
     except (ValueError, IndexError):
         beat = None
     if beat is None:

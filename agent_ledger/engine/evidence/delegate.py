@@ -135,7 +135,7 @@ def _batches(facts: Facts, call: Recorded, at: float) -> list[Sent]:
         words = (
             f"The delegate {quoted(delegation, 40)} was sent off right after the call; its state is {quoted(state)}."
         )
-        found.append(Sent(goals, float(dispatched), words))
+        found.append(Sent(goals, _time(dispatched), words))
     return found
 
 
@@ -157,8 +157,15 @@ def _sessions(facts: Facts, call: Recorded, at: float) -> list[Sent]:
             continue
         goals = (first.strip(),) if isinstance(first, str) and first.strip() else ()
         words = f"A session of a delegate, {quoted(child, 60)}, began right after the call."
-        found.append(Sent(goals, float(started), words, session=True))
+        found.append(Sent(goals, _time(started), words, session=True))
     return found
+
+
+def _time(value: object) -> float:
+    """Seconds since 1970. Raises CannotTellError for anything else that stands in such a column."""
+    if not isinstance(value, (int, float)):
+        raise CannotTellError("The store holds a delegate whose time is none.")
+    return float(value)
 
 
 def _object(text: object) -> Mapping[str, Any]:
@@ -193,7 +200,7 @@ def _asked(call: Recorded) -> tuple[str, ...] | None:
     if isinstance(tasks, str):
         try:
             tasks = json.loads(tasks)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if call.args_cut and tasks is None:
         _, found, text = call.args_text.partition('"tasks": [')

@@ -8,13 +8,16 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from ..inert import inert
-from ..queries import Query
-from ..records import Call
+from ..queries import Query, whole_sql
+from ..records import Call, utc_seconds
 
 COLUMNS = (
     "id", "ts", "session_id", "task_id", "tool_name", "args_json", "args_cut", "args_redacted", "status", "seen",
     "turn_id",
 )  # fmt: skip
+
+_COUNTS = frozenset({"args_redacted", "seen"})
+"""Columns that are reckoned with. Other software, or a flipped byte, may have put anything into them."""
 
 RawRow = tuple[Any, ...]
 """A row of `page`, in the order of `COLUMNS`."""
@@ -36,16 +39,27 @@ class Row(NamedTuple):
 def page(columns: Collection[str], *, after_id: int, limit: int) -> Query:
     """The next rows by id. `columns` is what `queries.COLUMNS_QUERY` gave for this file."""
     have = frozenset(columns)
-    names = ", ".join(name if name in have else f"NULL AS {name}" for name in COLUMNS)
+    names = ", ".join(_column(name, have) for name in COLUMNS)
     return f"SELECT {names} FROM ledger WHERE id > ? ORDER BY id LIMIT ?", (after_id, limit)
+
+
+def _column(name: str, have: frozenset[str]) -> str:
+    if name not in have:
+        return f"NULL AS {name}"
+    return f"{whole_sql(name)} AS {name}" if name in _COUNTS else name
 
 
 def raw_row(call: Call) -> RawRow:
     """The same tuple from a `Call`, whose text is inert already."""
     return (
-        call.id, call.ts, call.session_id, call.task_id, call.tool_name, call.args_json, call.args_cut,
+        call.id, _moment(call), call.session_id, call.task_id, call.tool_name, call.args_json, call.args_cut,
         call.args_redacted, call.status, call.seen, call.turn_id,
     )  # fmt: skip
+
+
+def _moment(call: Call) -> object:
+    """The time as the file holds it: a number by other software became text when the call was made inert."""
+    return call.ts if call.at is None or utc_seconds(call.ts) is not None else call.at
 
 
 def text_of(value: object) -> str:
@@ -67,7 +81,7 @@ def row_of(raw: RawRow, at: float | None) -> Row:
     """A row that deserves a closer look; `at` is its time in seconds."""
     row_id, ts, session_id, _, tool, args, cut, redacted, _, _, _ = raw
     session = None if session_id is None else text_of(session_id)
-    return Row(row_id, ts, at, session, text_of(tool), text_of(args), bool(cut), int(redacted or 0))
+    return Row(row_id, ts, at, session, text_of(tool), text_of(args), bool(cut), redacted or 0)
 
 
 _ENDS = ("", '"}', "}", '"]}', "]}", '"}]}', "}]}", "null}")
