@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.text import Text
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from agent_ledger.engine.inert import inert
 
@@ -39,11 +40,21 @@ class LedgerCommands(Provider):
 
     async def discover(self) -> Hits:
         for command in list(self._commands())[:DISCOVERED]:
-            yield DiscoveryHit(Text(inert(command.title)), command.run, text=command.title, help=command.help)
+            yield DiscoveryHit(
+                Text(inert(command.title)), command.run, text=command.title, help=_literally(command.help)
+            )
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for command in self._commands():
             score = matcher.match(command.title)
             if score > 0:
-                yield Hit(score, Text(inert(command.title)), command.run, text=command.title, help=command.help)
+                yield Hit(
+                    score, Text(inert(command.title)), command.run, text=command.title, help=_literally(command.help)
+                )
+
+
+def _literally(text: str) -> Any:
+    """A second line of the palette as it is: Textual reads plain text there as markup, and a session may be named so
+    that it breaks, or does something."""
+    return Content(inert(text))

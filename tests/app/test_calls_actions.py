@@ -92,6 +92,20 @@ async def test_the_palette_jumps_to_a_session(ledger: Ledger, start: Start) -> N
         await run.until(lambda: rows_of(run, "settled") == [4, 2, 1])
 
 
+async def test_a_session_named_like_markup_is_text_in_the_palette(ledger: Ledger, start: Start) -> None:
+    """Also where Textual takes plain text for markup: it would break, or have a click do something."""
+    for number, name in enumerate(("[link=https://a.example]x", "[@click=app.quit]y[/]", "[/] \x1b[2J")):
+        ledger.done("patch", {"path": "one.py"}, ago=20 - number, session=name)
+    async with start((120, 40)) as run:
+        await run.press("ctrl+p")
+        await run.type("Session")
+        await run.until_shown(
+            "Show the calls of [link=https://a.example]x",
+            "Show the calls of [@click=app.quit]y[/]",
+            "Show the calls of [/] \\u001b[2J",
+        )
+
+
 @pytest.mark.parametrize("kind", ["csv", "json"])
 async def test_what_is_in_view_is_exported(
     ledger: Ledger, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

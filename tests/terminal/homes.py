@@ -142,12 +142,12 @@ def _sessions(folder: Path) -> None:
         db.execute("CREATE TABLE compression_locks(session_id TEXT, holder TEXT, expires_at REAL)")
         db.execute("BEGIN")
         for number, sample in enumerate(SAMPLES):
-            _family(db, now - HOUR_S * (2 + number), sample, lost=number % 4 == 0)
+            _family(db, now - HOUR_S * (2 + number), sample, lost=number % 4 == 0, unsure=number % 8 == 0)
         db.execute("COMMIT")
 
 
-def _family(db: sqlite3.Connection, start: float, sample: Sample, *, lost: bool) -> None:
-    """A chat with a delegate, and perhaps the lost row that went on from it; a second chat may be meant as well."""
+def _family(db: sqlite3.Connection, start: float, sample: Sample, *, lost: bool, unsure: bool) -> None:
+    """A chat with a delegate, and perhaps a lost row that went on from it, or else from a second chat if `unsure`."""
     text = sample.text
     source = "telegram" if lost else text
     who = {
@@ -161,6 +161,7 @@ def _family(db: sqlite3.Connection, start: float, sample: Sample, *, lost: bool)
              **markers)  # fmt: skip
     if lost:
         _session(db, f"lost {text}", start + 400, source="telegram", title=text)
+    if unsure:
         _session(db, f"other {text}", start - 9, source="telegram", session_key=f"{key}2", title=text, **who)
     db.execute("INSERT INTO gateway_routing VALUES(?, ?, ?)", (key, json.dumps({"session_id": text}), start))
     db.execute("INSERT INTO compression_locks VALUES(?, ?, ?)", (text, text, start))
