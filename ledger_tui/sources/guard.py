@@ -95,6 +95,8 @@ def explain(path: Path, error: Exception) -> SourceError:
         return SourceError(path, "is no SQLite database", "name another file, or move this one away")
     if primary == sqlite3.SQLITE_CORRUPT:
         return SourceError(path, "is damaged", "move it away with its -wal and -shm, and recover a copy of it")
+    if primary == sqlite3.SQLITE_FULL:
+        return SourceError(path, "finds no room on its disk", "make some, then try again")
     if isinstance(error, PermissionError) or primary in (
         sqlite3.SQLITE_READONLY,
         sqlite3.SQLITE_CANTOPEN,

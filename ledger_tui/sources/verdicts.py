@@ -170,5 +170,6 @@ def keep(ledger: Path, found: Found) -> str:
     except (UnsafePathError, ForeignSchemaError) as error:
         return inert(f"The verdicts were not stored: {error}.")
     except (OSError, TimeoutError, sqlite3.Error) as error:
-        return inert(f"The verdicts were not stored: {ledger} cannot be written ({error}).")
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        return inert(f"The verdicts were not stored: {ledger} cannot be written ({why}).")
     return ""

@@ -1,7 +1,7 @@
 """The process that forks children (`children.py` asks it), and what their scripts can do to themselves.
 
 A script finds everything of `tests/engine/worker.py` and, beside it: `command`, `die_at_line`, `count_lines`,
-`lines_run`, `limit_size`, `unlimit_size`, `limit_files`.
+`lines_run`, `limit_size`, `unlimit_size`, `limit_files`, `unlimit_files`.
 """
 
 from __future__ import annotations
@@ -87,6 +87,11 @@ def limit_files(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
+def unlimit_files() -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 1024), most))
+
+
 def _child(request: dict[str, Any], streams: list[int]) -> None:
     """Become the child: its streams, its environment, its script. Does not return."""
     code = 1
@@ -94,6 +99,7 @@ def _child(request: dict[str, Any], streams: list[int]) -> None:
         for number, descriptor in enumerate(streams):
             os.dup2(descriptor, number)
             os.close(descriptor)
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate("rww"))
         os.environ.update(request["environment"])
         names = {**vars(worker), **globals()}
         exec(compile(request["script"], "script", "exec"), names)

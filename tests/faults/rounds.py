@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -118,14 +118,21 @@ class FaultHome:
             return self.account(child.end())
 
     def account(self, ended: Ended) -> Ended:
-        """Enter what a child announced: lines `pre ID` and `post ID`, printed once the hook had returned."""
+        """Enter what a child announced, line by line."""
         for line in ended.words:
-            word, _, call = line.strip().partition(" ")
-            if word == "pre":
-                self.issued.append(call)
-            elif word == "post":
-                self.settled.append(call)
+            self.enter(line.strip())
         return ended
+
+    def enter(self, line: str) -> None:
+        """`pre ID` and `post ID` stand for hooks that have returned; other lines mean nothing here."""
+        word, _, call = line.partition(" ")
+        if word == "pre":
+            self.issued.append(call)
+        elif word == "post":
+            self.settled.append(call)
+
+    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        return reading(self.paths.ledger)
 
     def lines(self, script: str) -> int:
         """How many lines of the program a script runs that ends with `say(lines_run())`."""
@@ -135,10 +142,17 @@ class FaultHome:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows in order; none where the ledger has not been made yet, or was not made to its end."""
-        if not self.paths.ledger.exists():
+        if not self.paths.ledger.is_file():
             return []
-        with reading(self.paths.ledger) as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name='ledger'").fetchone():
+        with self.reading() as connection:
+            try:
+                made = connection.execute("SELECT 1 FROM sqlite_master WHERE name='ledger'").fetchone()
+            except sqlite3.OperationalError as error:
+                # Its maker died in its first writes, and only a writer may put that in order.
+                if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                    raise
+                return []
+            if not made:
                 return []
             return [dict(row) for row in connection.execute("SELECT * FROM ledger ORDER BY id")]
 
@@ -173,19 +187,32 @@ class FaultHome:
         found = Counter(str(row["tool_call_id"]) for row in rows)
         assert {call: n for call, n in found.items() if n > 1} == {}, "doubled"
         may_miss = set(apart)
-        assert [call for call in self.issued if not found[call] and call not in may_miss] == [], "lost"
+        lost = [call for call in self.issued if not found[call] and call not in may_miss]
+        assert lost == [], f"lost: {lost}"
         status = {str(row["tool_call_id"]): row["status"] for row in rows}
         wrong = {call: status[call] for call in self.settled if call in status and status[call] != "CONFIRMED"}
         assert wrong == {}, "settlements lost"
         assert integrity(self.paths.ledger) == "ok"
 
 
+_CALL = re.compile(rb'tool_call_id\\*": ?\\*"([\w-]+)\\*"')
+
+
 def _issues(data: bytes) -> Iterator[str]:
+    """Ids of the calls whose issue stands in the lines of a spool; also in lines that were set aside as text."""
     for line in data.splitlines():
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            record = json.loads(line)
-            if record["kind"] == "issue":
-                yield str(record["event"]["tool_call_id"])
+        if b"args_cut" in line:
+            yield from (found.decode() for found in _CALL.findall(line))
+
+
+def told_clearly(ended: Ended, *codes: int) -> None:
+    """A command ended in one of these codes; with a code that is an error it said one sentence, and nothing else."""
+    assert ended.code in codes, ended
+    assert "Traceback" not in ended.err, ended.err
+    if ended.code >= 2:
+        (sentence,) = ended.err.strip().splitlines()
+        assert sentence.endswith("."), sentence
+        assert ended.out == "", ended.out
 
 
 CALLS = """

@@ -56,11 +56,11 @@ def test_deaths_while_spooling_and_while_merging(fault_home: FaultHome, seed: in
     thrown = dice(seed, "merge")
     fault_home.run("start(); merged()")
     with locked(fault_home):
-        fault_home.run(f"{HOST}\ndie_at_line({spread(seed, MOST_LINES)})\nstart()\ncalls('a', 12)")
+        fault_home.run(f"{HOST}\ndie_at_line({spread(seed, 4_000)})\nstart()\ncalls('a', 12)")
         fault_home.run(f"{HOST}\nstart()\ncalls('b', 12)\nos.kill(os.getpid(), 9)")
     fault_home.nothing_lost()
     for number in range(3):
-        at = thrown.randrange(1, MOST_LINES)
+        at = thrown.randrange(1, 3_000)
         ended = fault_home.run(f"{HOST}\ndie_at_line({at})\nstart()\ncalls('m{number}', 2)\nmerged()")
         assert ended.code in (0, -9), ended
         fault_home.nothing_lost()
