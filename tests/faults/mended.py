@@ -93,6 +93,23 @@ class Mended:
             return UNREAD
         return BEFORE if rows == self.before else AFTER if timeless == rows_after() else NEITHER
 
+    def mixed(self) -> bool:
+        """Does the store hold some rows as before and some as of the repair, each of which the other changes?"""
+        try:
+            now = _timeless(self.store)
+        except sqlite3.Error:
+            return False
+        before, after = _timeless(self.former), rows_after()
+        changed = [key for key in before if before[key] != after[key]]
+        ends = {(now.get(key) == before[key], now.get(key) == after[key]) for key in changed}
+        return {(True, False), (False, True)} <= ends
+
+    def put_back(self, copy: Path) -> None:
+        """What a person does who restores a copy."""
+        for end in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self.store}{end}").unlink(missing_ok=True)
+        shutil.copyfile(copy, self.store)
+
     def damage(self, path: Path | None = None) -> str:
         """What SQLite finds wrong with the store, or with another file; empty for a sound one."""
         try:
@@ -103,7 +120,7 @@ class Mended:
 
 
 @functools.cache
-def rows_after() -> object:
+def rows_after() -> dict[str, dict[str, Any]]:
     """What a repair makes of the rows."""
     with tempfile.TemporaryDirectory() as place:
         home, store = case(CASE).lay_out(Path(place))
@@ -111,7 +128,7 @@ def rows_after() -> object:
         return _timeless(store)
 
 
-def _timeless(store: Path) -> object:
+def _timeless(store: Path) -> dict[str, dict[str, Any]]:
     """The rows, but for the moment at which a repair ended some of them."""
     return {
         key: {**row, "ended_at": None} if row["end_reason"] == "superseded_by_repair" else row

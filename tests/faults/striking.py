@@ -35,6 +35,8 @@ LONGEST_S = 60
 STRUCK = "!struck\n"
 """Said on standard error where the command came to the step."""
 
+FILLER = "filler"
+
 Fault = Mapping[str, Any]
 
 
@@ -159,6 +161,8 @@ def harm(fault: Fault) -> object:
         part = Path(f"{target}.new")
         shutil.copyfile(fault["by"], part)
         os.replace(part, target)
+    elif act == "fill":
+        fill(target, int(at))
     elif act == "lock":
         return _locked(target)
     return None
@@ -179,6 +183,13 @@ def flip_bit(path: Path, at: float) -> None:
             byte = file.read(1)[0]
             file.seek(where)
             file.write(bytes([byte ^ (1 << where % 8)]))
+
+
+def fill(folder: Path, left: int) -> None:
+    """Takes all the room of the folder's file system but for so many bytes."""
+    size = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+    with (folder / FILLER).open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, size - left))
 
 
 def _locked(path: Path) -> sqlite3.Connection:

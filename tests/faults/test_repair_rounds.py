@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from .children import Nursery
 from .mended import AFTER, APPLY, BEFORE, UNDO, UNREAD, Mended, Told
 from .rounds import dice
-from .striking import LINE, Fault, harm
+from .striking import FILLER, LINE, Fault, harm
 
 LINES = 420
 """So many lines of what acts run in a repair, and fewer in an undo; a fault at a later one strikes after the end."""
@@ -31,8 +34,13 @@ class Round:
         self.mended = Mended(place, nursery, mode=self.mode, what=self.what)
         self.act = self.words = ""
 
-    def strike(self, act: str, target: Path | None, at: float = 0.0, *, kill: bool | None = None) -> None:
-        """The command, and the fault at some step of it, or after it where it never comes to that step."""
+    def strike(
+        self, act: str, target: Path | None, at: float = 0.0, *, kill: bool | None = None, sound: bool = True
+    ) -> None:
+        """The command, and the fault at some step of it, or after it where it never comes to that step.
+
+        `sound`: the rows themselves are not harmed, so that they tell whether the command told the truth.
+        """
         self.act = act
         step, nth = _moment(self.dice)
         fault: Fault = {
@@ -41,9 +49,12 @@ class Round:
         }  # fmt: skip
         told = self.mended.do(self.what, fault=fault, spill=self.dice.random() < 0.5)
         self.words = f"{self.what} in {self.mode} mode, {fault}, ended with {told.code}: {told.err}"
+        if act == "fill" and target is not None:
+            (target / FILLER).unlink(missing_ok=True)  # Somebody makes room.
         assert told.code != -9 or fault["kill"], self.words
-        self._said_the_truth(told, fault)
-        if not told.struck and act != "lock":
+        if sound:
+            self._said_the_truth(told, fault)
+        if not told.struck and act not in ("lock", "fill"):
             harm(fault)
 
     def _said_the_truth(self, told: Told, fault: Fault) -> None:
@@ -78,6 +89,21 @@ class Round:
             assert (back.code, mended.holds()) == (0, wanted), (back, self.words)
             assert wanted == AFTER or not [*mended.repairs.glob("*.part")], self.words
         assert mended.damage() == "", self.words
+
+    def harmed(self) -> None:
+        """The store itself was harmed: nothing is claimed that its rows deny, and the copy is a way back."""
+        mended = self.mended
+        states = mended.past()[0] if mended.store.exists() else []
+        if mended.mixed():
+            assert mended.damage() or states[-1:] in (["unclear"], ["half-way"]), (states, self.words)
+        mended.do(APPLY)  # It may be refused; how that is told has been seen to.
+        mended.do(UNDO)
+        copies = sorted(mended.repairs.glob("*.db"))
+        assert [path for path in copies if mended.damage(path)] == [], self.words
+        whole = [path for path in copies if mended.holds(path) == BEFORE]
+        if whole:
+            mended.put_back(whole[0])
+            assert (mended.do(APPLY).code, mended.holds(), mended.damage()) == (0, AFTER, ""), self.words
 
 
 def _moment(thrown: random.Random) -> tuple[str, int]:
@@ -125,4 +151,35 @@ def test_somebody_locks_the_store(fault_round: Round) -> None:
 def test_an_older_copy_is_put_in_the_place_of_the_store(fault_round: Round) -> None:
     """What a person does who restores a backup at the wrong moment."""
     fault_round.strike("replace", fault_round.mended.store)
+    fault_round.spared()
+
+
+@pytest.mark.rounds(16)
+def test_the_store_itself_is_harmed(fault_round: Round) -> None:
+    """The file, its log or its journal: cut, flipped or removed."""
+    thrown = fault_round.dice
+    target = Path(f"{fault_round.mended.store}{thrown.choice(('', '', '-wal', '-journal'))}")
+    act = thrown.choice(("flip", "flip", "truncate", "remove"))
+    fault_round.strike(act, target, thrown.random(), sound=False)
+    fault_round.harmed()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with little room, where one may be mounted."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "none", str(place)], capture_output=True, text=True, check=False
+    ) if shutil.which("mount") else None  # fmt: skip
+    if done is None or done.returncode:
+        pytest.skip("no file system may be mounted here; in other rounds no file may grow")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.rounds(10)
+def test_the_disk_is_full(seed: int, small_disk: Path, nursery: Nursery) -> None:
+    fault_round = Round(seed, "full disk", small_disk, nursery)
+    fault_round.strike("fill", small_disk, fault_round.dice.choice((0, 4096, 40_000, 150_000)))
     fault_round.spared()
