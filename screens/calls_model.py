@@ -245,6 +245,10 @@ class CallsModel:
         if remaining is not None:
             # Overdue begins after the grace, not at its last instant.
             heapq.heappush(self._deadlines, (self._clock() + max(0.0, remaining) + 0.001, call.id))
+            if len(self._deadlines) > 2 * len(self._unsettled) + 100:
+                # Most of them are of calls that settled in time.
+                waiting = {id: (at, id) for at, id in self._deadlines if self._states.get(id) == "pending"}
+                self._deadlines = sorted(waiting.values())
 
     def _bury(self) -> list[Call]:
         """Rows whose writer turned out to be dead (or alive after all) change their state at once."""

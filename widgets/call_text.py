@@ -30,7 +30,7 @@ def gist(call: Call) -> str:
     return _gist(call.args_json, call.args_cut) if call.args_json else ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _gist(args_json: str, cut: bool) -> str:
     args, lost = readable_head(args_json) if cut else (_parsed(args_json), "")
     if not isinstance(args, Mapping):

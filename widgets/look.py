@@ -133,7 +133,7 @@ def _steady(text: str) -> str:
     return "".join(out)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def fit(text: str, width: int) -> str:
     """`text` in exactly `width` cells: padded, or cut at a character's edge with an ellipsis."""
     if width <= 0:

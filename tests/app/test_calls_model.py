@@ -65,6 +65,17 @@ def test_a_pending_row_becomes_overdue_by_the_clock_alone() -> None:
     assert model.tick() == ()
 
 
+def test_deadlines_of_calls_that_settled_are_forgotten() -> None:
+    model, clock = a_model()
+    model.apply(a_change([a_call(1), a_call(2)], reset=True))
+    for number in range(3, 600):
+        model.apply(a_change([a_call(number), a_call(2)]))
+        model.apply(a_change([a_call(number, status=Inert("CONFIRMED"))]))
+    assert len(model._deadlines) <= 106  # Twice the three that are unsettled at a time, and a hundred.
+    clock.now = NOW + 110.5
+    assert ids(model.tick()) == [1, 2]
+
+
 def test_a_suspended_machine_ages_nothing() -> None:
     """The wall clock went on for an hour, the machine's own clock for a second."""
     clock = Clock()
