@@ -16,6 +16,12 @@ def read_only_uri(path: Path) -> str:
     return real_path(path).as_uri() + "?mode=ro"
 
 
+def readable(data: bytes) -> str:
+    """For `Connection.text_factory`: a text that is no UTF-8, by other software or a flipped byte, with marks for what
+    cannot be read. As it is, Python refuses the whole answer for one such cell."""
+    return data.decode("utf-8", "replace")
+
+
 def could_lock_out(path: Path, owner: int) -> bool:
     """Could opening a database of the user `owner` keep its owner from writing? Looks with `stat()` only.
 
