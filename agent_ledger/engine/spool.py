@@ -101,7 +101,7 @@ def _records(descriptor: int, start: int) -> Iterator[tuple[int, Record]]:
             offset += len(line)
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 record = None
             yield offset, record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:200])}
 
