@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.paths import Paths
 from benchmarks import _sessions
 from benchmarks._homes import ROOT, fill, home, token
@@ -80,6 +81,10 @@ class Seen:
     lost: tuple[int, int, int] = (0, 0, 0)
     """Calls lost, doubled, and still pending."""
     bytes_a_call: float = math.nan
+    broken: int = 0
+    """Places at which the ledger's chain does not hold."""
+    checked_a_s: float = math.nan
+    """Rows that a check of the chain reads a second."""
     calls: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -167,6 +172,9 @@ def under_load(load: Load, processes: int) -> Seen:
         seen.lost = lost_and_doubled(paths.ledger, load.numbers)
         with contextlib.closing(sqlite3.connect(paths.ledger)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            began = time.perf_counter()
+            report = check_chain(connection)
+            seen.broken, seen.checked_a_s = report.broken, report.rows / (time.perf_counter() - began)
         seen.bytes_a_call = (_size(paths) - before) / len(load.numbers)
         return seen
 
@@ -224,6 +232,8 @@ def add(report: Report, load: Load, processes: int, seen: Seen) -> None:
     line("the app is still there", int(seen.app_lives), unit="", bar="1")
     line("the app showed the last call", int(seen.app_shows), unit="", bar="1")
     line("SQLite's log, largest", max(sample.log_mb for sample in seen.samples), unit="MB")
+    line("places where the chain is broken", seen.broken, unit="", bar="0")
+    line("a check of the chain, rows a second", seen.checked_a_s, unit="rows", bar="at least 50,000")
     line("on disk for each call", seen.bytes_a_call, unit="bytes", bar="at most 1,200")
 
 

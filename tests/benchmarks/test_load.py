@@ -49,4 +49,5 @@ def test_a_short_load_loses_nothing_and_leaves_the_app_open() -> None:
     )  # fmt: skip
     said = {line["what"].partition(": ")[2]: line["value"] for line in json.loads(done.stdout)["lines"]}
     assert [said[f"calls {what}"] for what in ("lost", "doubled", "still pending")] == [0, 0, 0]
+    assert said["places where the chain is broken"] == 0
     assert (said["the app is still there"], said["the app showed the last call"]) == (1, 1)
