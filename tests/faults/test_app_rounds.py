@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -167,3 +168,49 @@ def test_a_session_store_breaks_under_the_app(stage: Stage, seed: int) -> None:
 
     title = stage.good_state(mode)
     stage.until("● live", title)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def bytes_of_no_text(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00\x80" * 500)
+
+
+def nested_deeply(path: Path) -> None:
+    path.write_text("[" * 200_000, encoding="ascii")
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+BESIDE = {
+    "policy.json": "4", "policy_mode": "4", "prompt_policy.json": "4", "prompt_policy_mode": "4", "ignored.json": "3",
+    "settings.json": "1", "spool/unreadable.txt": "1", "repairs/20260809T180100Z-abcd.json": "5", "repairs": "5",
+}  # fmt: skip
+"""Files and folders beside the ledger, and the screen that shows most of each."""
+
+
+@pytest.mark.rounds(6)
+def test_what_lies_beside_the_ledger_is_not_what_it_should_be(stage: Stage, seed: int) -> None:
+    thrown = dice(seed, "beside")
+    name, key = thrown.choice(list(BESIDE.items()))
+    target = stage.ledger.parent / name
+    shutil.rmtree(stage.ledger.parent / "repairs", ignore_errors=True)
+    target.parent.mkdir(exist_ok=True)
+    stage.good_state("wal")
+    stage.show(key)
+    thrown.choice((endless, bytes_of_no_text, nested_deeply, pipe, folder))(target)
+    stage.goes_round()
+    stage.show(key)
+    word = stage.good_ledger("wal")
+    stage.show("1")
+    stage.until(word)
+    shutil.rmtree(target) if target.is_dir() and not target.is_symlink() else target.unlink()
+    stage.until("● live", word)
