@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ledger.engine import spool
+from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.paths import Paths
 
 from .children import Child, Ended, Nursery
@@ -80,6 +81,14 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+def chain(path: Path) -> str:
+    """What the check of the chain has against a ledger first; `whole` where it has nothing."""
+    with reading(path) as connection:
+        connection.row_factory = None
+        first = check_chain(connection).first
+    return "whole" if first is None else first.text
 
 
 def integrity(path: Path) -> str:
@@ -193,6 +202,7 @@ class FaultHome:
         wrong = {call: status[call] for call in self.settled if call in status and status[call] != "CONFIRMED"}
         assert wrong == {}, "settlements lost"
         assert integrity(self.paths.ledger) == "ok"
+        assert chain(self.paths.ledger) == "whole"
 
 
 _CALL = re.compile(rb'tool_call_id\\*": ?\\*"([\w-]+)\\*"')

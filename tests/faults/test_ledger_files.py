@@ -95,14 +95,6 @@ class Stage:
         self._taken()
         self._remove("ledger.db")
 
-    def remove_log(self) -> None:
-        """While a host has it open, and both notice: its rows would go with it if that host died first."""
-        if self.readable():
-            self.do(self.hosts[0], "merged")
-            for name in ("ledger.db-wal", "ledger.db-shm"):
-                self._remove(name)
-            self.notice()
-
     def remove_small_files(self) -> None:
         self._remove(self.thrown.choice(("ledger.lock", "hash.key")))
 
@@ -205,8 +197,6 @@ class Stage:
 FAULTS: tuple[Callable[[Stage], None], ...] = (
     Stage.remove_ledger,
     Stage.remove_file_alone,
-    Stage.remove_log,
-    Stage.remove_log,
     Stage.remove_small_files,
     Stage.remove_own_spools,
     Stage.remove_folder,
