@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +16,8 @@ from agent_ledger.engine.paths import Paths
 from tests.app.ledgers import Clock, Ledger, a_day
 from tests.app.sessions import Sessions, a_family
 from tests.app.terminals import Pty
+
+from .striking import Fault
 
 KEYS = ("1", "2", "3", "4", "5")
 NAMES = {"1": "Calls", "2": "Posture", "3": "Lineage", "4": "Policy", "5": "Repair"}
@@ -91,6 +95,19 @@ class Stage:
         """Every screen comes when it is called: the app lives, and its keys work."""
         for key in (*KEYS[1:], KEYS[0]):
             self.show(key)
+
+
+class Struck(Pty):
+    """An app whose repairs are struck by a fault (`striking.py`)."""
+
+    def __init__(self, home: Path, fault: Fault) -> None:
+        self._fault = fault
+        super().__init__(home, (120, 40))
+
+    def _open(self, size: tuple[int, int]) -> None:
+        program = "import json, sys; from tests.faults.striking import app; app(sys.argv[1], json.loads(sys.argv[2]))"
+        self._argv = [sys.executable, "-c", program, self._argv[-1], json.dumps(self._fault)]
+        super()._open(size)
 
 
 def write_a_log(path: Path) -> Callable[[], None]:

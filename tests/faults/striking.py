@@ -64,6 +64,18 @@ def command(words: list[str], *, now: float, fault: Fault | None = None, spill: 
     return cli.run(words)
 
 
+def app(home: str, fault: Fault) -> None:
+    """The app on a home, its repairs and undos struck at a step. Never returns."""
+    from agent_ledger.engine.paths import Paths
+    from ledger_tui.app import make_app, run_blocking
+    from screens import repair_run
+
+    strike = _strike(fault, told=False)
+    for name in ("apply", "undo"):
+        _put(repair_run, name, partial(getattr(repair_run, name), fault=strike))
+    sys.exit(run_blocking(make_app(Paths(Path(home)))))
+
+
 def _put(module: object, name: str, value: object) -> None:
     setattr(module, name, value)
 
@@ -79,7 +91,7 @@ def _cramped(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size=1")
 
 
-def _strike(fault: Fault) -> Callable[[str], None]:
+def _strike(fault: Fault, *, told: bool = True) -> Callable[[str], None]:
     """What happens at each step: nothing, but at the one that the fault names."""
     vandal = _Vandal(fault)
     seen = 0
@@ -89,7 +101,8 @@ def _strike(fault: Fault) -> Callable[[str], None]:
         seen += step == fault["step"]
         if step != fault["step"] or seen != fault["nth"]:
             return
-        os.write(2, STRUCK.encode())
+        if told:
+            os.write(2, STRUCK.encode())
         if fault["act"] == "full":
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(fault["at"]), resource.RLIM_INFINITY))
         else:
