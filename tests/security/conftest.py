@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from agent_ledger.engine.paths import Paths
 from tests.engine.homes import Home
+
+from .journey import Journey, travelled
 
 
 @pytest.fixture(autouse=True)
@@ -32,3 +35,11 @@ def home(paths: Paths) -> Iterator[Home]:
     made = Home(paths.home)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def journey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journey]:
+    """Made once: it takes some seconds. What it holds is a record; its home may be used further."""
+    root = tmp_path_factory.mktemp("journey")
+    yield travelled(root)
+    shutil.rmtree(root)

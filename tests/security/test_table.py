@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,13 +29,6 @@ NAMES = (
 
 IN_ITS_OWN_HOME = ("demo", "selftest")
 """Programs that make a home of their own, and act as a whole host in it."""
-
-
-@pytest.fixture(scope="module")
-def journey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journey]:
-    root = tmp_path_factory.mktemp("journey")
-    yield journeys.travelled(root)
-    shutil.rmtree(root)
 
 
 def test_nothing_was_left_out(journey: Journey) -> None:

@@ -72,7 +72,9 @@ def make_backup(connection: sqlite3.Connection, target: Path, *, copied: Copied 
 
 
 def _copy(connection: sqlite3.Connection, target: Path, copied: Copied | None) -> None:
-    with closing(sqlite3.connect(target, isolation_level=None)) as copy:
+    # The file is there, private; were it taken away, SQLite would make it anew as it makes files.
+    uri = f"{target.absolute().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as copy:
         connection.backup(
             copy, pages=_PAGES, progress=lambda _, left, total: copied(total - left, total) if copied else None
         )
