@@ -122,12 +122,12 @@ class CallRows:
     def keep_head(self, ts: str) -> None:
         """Write down which record is the last now, inside a transaction of the caller."""
         head = self._chain.head()
-        if head.changed:
+        if head.number:
             self.connection.execute(
-                "INSERT INTO chain_head(id, changed, link, seen_ts) VALUES(1,?,?,?) ON CONFLICT(id) DO UPDATE"
-                " SET changed=excluded.changed, link=excluded.link, seen_ts=excluded.seen_ts"
-                " WHERE changed IS NOT excluded.changed",
-                (head.changed, head.link, ts),
+                "INSERT INTO chain_head(id, number, changed, link, seen_ts) VALUES(1,?,?,?,?) ON CONFLICT(id) DO UPDATE"
+                " SET number=excluded.number, changed=excluded.changed, link=excluded.link, seen_ts=excluded.seen_ts"
+                " WHERE number IS NOT excluded.number",
+                (head.number, head.changed, head.link, ts),
             )
 
     # -- reading ---------------------------------------------------------------------------------------------------

@@ -75,32 +75,32 @@ def prune(
     is done and the rest stays. Raises UnsafePathError, ForeignSchemaError, TimeoutError, OSError, sqlite3.Error.
     """
     with opened(path) as connection, contextlib.closing(Turnstile(path.with_name("ledger.lock"))) as turnstile:
-        dropped, bite, after = 0, _FIRST_BITE, -(2**63)
+        dropped, bite = 0, _FIRST_BITE
         while True:
             if not turnstile.enter(PATIENCE_S):
                 raise TimeoutError("other processes write without a break")
             try:
                 began = mono_clock()
-                ids = _bite(connection, after, through_id, bite, int(clock() * 1_000_000))
+                ids = _bite(connection, through_id, bite, int(clock() * 1_000_000))
                 took = mono_clock() - began
             finally:
                 turnstile.leave()
             if not ids:
                 return dropped
             dropped += len(ids)
-            after = ids[-1]
             bite = max(10, min(_LARGEST_BITE, bite * 2 if took < BITE_S / 2 else bite // 2 if took > BITE_S else bite))
             sleep(PAUSE_S)
 
 
-def _bite(connection: sqlite3.Connection, after: int, through: int, most: int, now_us: int) -> list[int]:
+def _bite(connection: sqlite3.Connection, through: int, most: int, now_us: int) -> list[int]:
+    """Always the oldest settled rows: the chain takes none for pruned that older ones outlived."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         ids = [
             row[0]
             for row in connection.execute(
-                f"SELECT id FROM ledger WHERE id > ? AND id <= ? AND {_SETTLED} ORDER BY id LIMIT ?",
-                (after, through, most),
+                f"SELECT id FROM ledger WHERE id <= ? AND {_SETTLED} ORDER BY id LIMIT ?",
+                (through, most),
             )
         ]
         if ids:
@@ -139,4 +139,4 @@ def _record(connection: sqlite3.Connection, span: tuple[int, int]) -> dict[str, 
         built_on.add(previous)
     connection.execute(f"DELETE FROM amendment WHERE {ours}", span)
     gone = sorted(link.hex() for link in links - built_on)
-    return {"ids": list(span), "kept": [row[0] for row in kept], "gone": gone}
+    return {"ids": list(span), "kept": [row[0] for row in kept], "gone": gone, "records": len(links)}

@@ -62,11 +62,12 @@ _TABLES = (
         session_id TEXT NOT NULL, marker TEXT NOT NULL, seen_ts TEXT NOT NULL, PRIMARY KEY(session_id, marker))""",
     # Changes of rows beside their settlement, as records of the hash chain; `did`: JSON of column to [was, is].
     """CREATE TABLE IF NOT EXISTS amendment(
-        id INTEGER PRIMARY KEY, changed INTEGER NOT NULL, ledger_id INTEGER, kind TEXT NOT NULL, did TEXT NOT NULL,
-        previous BLOB NOT NULL, link BLOB NOT NULL)""",
+        id INTEGER PRIMARY KEY, number INTEGER NOT NULL, changed INTEGER NOT NULL, ledger_id INTEGER,
+        kind TEXT NOT NULL, did TEXT NOT NULL, previous BLOB NOT NULL, link BLOB NOT NULL)""",
     # The last record of the chain at the start of a turn: what was written up to there must still be there.
     """CREATE TABLE IF NOT EXISTS chain_head(
-        id INTEGER PRIMARY KEY CHECK (id = 1), changed INTEGER NOT NULL, link BLOB NOT NULL, seen_ts TEXT NOT NULL)""",
+        id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, changed INTEGER NOT NULL, link BLOB NOT NULL,
+        seen_ts TEXT NOT NULL)""",
     # Which id a conversation had before compaction gave it this one.
     "CREATE TABLE IF NOT EXISTS rotation(session_id TEXT PRIMARY KEY, before TEXT NOT NULL) WITHOUT ROWID",
     # What the agent was told, in which turn, and whether that turn is known to have reached the model.

@@ -7,15 +7,15 @@ holds the records whose place in time has not been reached yet, which are those 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..schema import COLUMNS, columns_of
-from .amendments import Amendment, by_row, holds
-from .order import Order
+from .amendments import Amended, Amendment, holds
+from .order import Break, Order
 from .report import Checked, Head, calls
-from .seal import ISSUE_COLUMNS, SETTLE_COLUMNS, STATUS_AT, Seal, link_of, unpack
-from .spans import PRUNED, pruned
+from .seal import HASH_AT, ISSUE_COLUMNS, SETTLE_COLUMNS, STATUS_AT, Seal, as_text, link_again, unpack
+from .spans import PRUNED, Pruned
 
 STEP = 5_000
 """Rows between two words of progress."""
@@ -26,6 +26,7 @@ _UNMASKED = 10
 _SUSPECTS = 1_000
 """Rows and gaps among which the true number of a row that was moved is looked for."""
 
+_UNSETTLED = ("PENDING", "GHOST_REPORTED")
 _AFTER = SETTLE_COLUMNS[1:]
 _SEALS = ("issue_seal", "settle_seal")
 _REST = tuple(name for name in COLUMNS if name not in {"id", "changed", *_SEALS, *ISSUE_COLUMNS, *_AFTER})
@@ -45,13 +46,21 @@ def check_chain(
     `expected`: a head that an earlier check gave and that somebody noted elsewhere. Opens a transaction of its own
     unless the caller has one. Raises sqlite3.Error.
     """
-    if connection.in_transaction:
-        return _Check(connection, progress, expected).run()
-    connection.execute("BEGIN")
+    ours, usual = not connection.in_transaction, connection.text_factory
+    if ours:
+        connection.execute("BEGIN")
     try:
         return _Check(connection, progress, expected).run()
+    except sqlite3.OperationalError as error:
+        if "UTF-8" not in str(error):
+            raise
+        # An edit can leave any bytes. Read so, every text takes longer.
+        connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        return _Check(connection, progress, expected).run()
     finally:
-        connection.execute("ROLLBACK")
+        connection.text_factory = usual
+        if ours and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 class _Check:
@@ -62,78 +71,79 @@ class _Check:
         self._report = Checked()
         self._edited: list[tuple[Any, ...]] = []
         self._gaps: list[int] = []
+        self._by_hand = 0
+        """Rows gone at the head without a word of it."""
 
     def run(self) -> Checked:
         report = self._report
-        if not columns_of(self._connection) >= COLUMNS.keys():
+        if not self._has_chain():
             (report.rows,) = self._connection.execute("SELECT count(*) FROM ledger").fetchone()
             report.uncovered = report.rows
             return report
-        records = self._connection.execute("SELECT did FROM amendment WHERE kind=?", (PRUNED,))
-        self._spans, gone = pruned(str(did) for (did,) in records)
-        self._order = Order(report, gone, () if self._expected is None else (self._expected.changed,))
+        records = self._connection.execute("SELECT number, did, changed FROM amendment WHERE kind=?", (PRUNED,))
+        found = [(number, str(did), changed) for number, did, changed in records if isinstance(number, int)]
+        self._pruned = Pruned((number, did) for number, did, _ in found)
+        report.pruned_us = max((changed for _, _, changed in found if isinstance(changed, int)), default=None)
+        self._kept = self._connection.execute("SELECT number, link, seen_ts FROM chain_head").fetchone()
+        watched = {self._kept[0]: self._kept[1]} if self._kept and isinstance(self._kept[0], int) else {}
+        self._order = Order(self._pruned.links, watched, self._expected)
         self._rows()
         self._order.finish()
-        self._end()
         self._unmask()
-        if not report.broken:
-            for before, after in self._order.breaks:
-                self._break(before, after)
+        self._end()
+        self._breaks()
+        self._numbers()
         last = self._order.last
+        report.records = self._order.records
         report.head = Head(last.changed, last.link) if report.records else None
         if self._expected is not None:
             self._compare(self._expected)
         return report
 
-    def _break(self, before: int | None, after: int | None) -> None:
-        if before is None:
-            self._report.add(after, "deleted", f"What was recorded before call #{after} is gone.")
-            return
-        self._report.add(
-            before,
-            "edited",
-            f"Between a record of call #{before} and one of call #{after} something was taken out, such as a"
-            f" settlement, or the first of them was written anew.",
-        )
+    def _has_chain(self) -> bool:
+        """Has this file what a chain needs? Where a part of that is gone, somebody took it."""
+        names = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        parts = {"amendment", "chain_head"} & names
+        if columns_of(self._connection) >= COLUMNS.keys() and len(parts) == 2:
+            return True
+        if parts or set(_SEALS) & columns_of(self._connection):
+            what = "the tables beside the calls" if len(parts) < 2 else "columns of the calls"
+            self._report.add(None, "deleted", f"There was a chain here, but {what} are gone or were renamed.")
+        return False
 
-    def _compare(self, expected: Head) -> None:
-        """Is the head that somebody noted elsewhere still there?"""
-        report, found = self._report, self._order.watched[expected.changed]
-        if found is None and report.pruned and (report.head is None or expected.changed < report.head.changed):
-            return
-        report.expected = found == expected.link
-        if not report.expected:
-            what = "is gone" if found is None else "is another one now"
-            report.add(
-                None, "edited", f"The head that was noted ({expected.changed}:…) {what}: the chain was made anew."
-            )
+    # -- row by row ------------------------------------------------------------------------------------------------
 
     def _rows(self) -> None:
         report, order = self._report, self._order
-        amended = _Amended(self._connection, self._amendment_without_row)
+        amended = Amended(self._connection, self._amendment_without_row)
         expected, covered = 1, False
-        for row in _read(self._connection):
+        for row in self._connection.execute(f"SELECT {', '.join(_READ)} FROM ledger ORDER BY id"):
             call_id = row[0]
             report.rows += 1
             if self._progress is not None and not report.rows % STEP:
                 self._progress(report.rows)
             amendments = amended.of(call_id)
             issued, settled = unpack(row[2]), unpack(row[3])
-            if call_id != expected:
+            if call_id > expected:
                 self._gap(expected, call_id - 1, at_head=expected == 1, covered=covered)
-            expected = call_id + 1
+            expected = max(expected, call_id + 1)
             covered = covered or row[2] is not None
             if row[2] is None:
-                self._unsealed(call_id, covered)
+                self._unsealed(call_id, covered, had_one=row[3] is not None)
             if issued is not None:
-                order.advance(issued.changed)
+                order.advance(issued.number)
                 order.add(issued, call_id)
             if settled is not None:
                 order.add(settled, call_id)
             for amendment in amendments:
-                order.add(amendment.seal, call_id)
+                if amendment.has_place():
+                    order.add(amendment.seal, call_id)
             if not self._is_as_written(row, issued, settled, amendments):
                 self._not_as_written(row)
+            elif row[_STATUS] not in _UNSETTLED and not self._pruned.stays(call_id, settled.number if settled else 0):
+                report.add(
+                    call_id, "deleted", f"Calls behind #{call_id} are gone, and it was not `prune` that took them."
+                )
         amended.rest()
         self._after_last(expected)
 
@@ -160,52 +170,121 @@ class _Check:
 
     def _amendment_without_row(self, ledger_id: int | None, amendments: list[Amendment]) -> None:
         for amendment in amendments:
-            if amendment.is_genuine():
+            if amendment.has_place() and amendment.is_genuine():
                 self._order.add(amendment.seal, ledger_id)
             else:
-                self._report.add(ledger_id, "edited", f"What was recorded of call #{ledger_id} was changed afterwards.")
+                whose = f"call #{ledger_id}" if isinstance(ledger_id, int) else "a call"
+                place = ledger_id if isinstance(ledger_id, int) else None
+                self._report.add(place, "edited", f"What was recorded of {whose} later was changed afterwards.")
 
-    def _unsealed(self, call_id: int, covered: bool) -> None:
+    def _unsealed(self, call_id: int, covered: bool, *, had_one: bool) -> None:
         if not covered:
             self._report.uncovered += 1
-            return
-        self._report.add(
-            call_id,
-            "added",
-            f"Call #{call_id} has no seal: other software wrote it, or a plugin from before there were seals.",
-        )
+        elif had_one:
+            self._report.add(call_id, "edited", f"Call #{call_id} has lost the seal with which it was recorded.")
+        else:
+            self._report.add(
+                call_id,
+                "added",
+                f"Call #{call_id} has no seal: other software wrote it, or a plugin from before there were seals, or"
+                " its seal was taken away.",
+            )
 
     def _gap(self, first: int, last: int, *, at_head: bool, covered: bool) -> None:
-        outside = self._spans.first_outside(first, last)
+        outside = self._pruned.spans.first_outside(first, last)
         if outside is None or at_head:
             self._report.pruned += last - first + 1
-            self._report.by_hand |= outside is not None
+            if outside is not None:
+                self._by_hand = self._pruned.spans.outside(first, last)
+                self._report.by_hand = True
         elif covered:
             self._gaps += range(outside, min(last, outside + _SUSPECTS) + 1)
             self._report.add(outside, "deleted", f"{calls(outside, last)} gone, though `prune` took nothing there.")
 
+    # -- as a whole ------------------------------------------------------------------------------------------------
+
     def _after_last(self, expected: int) -> None:
         found = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
         used = found[0] if found and isinstance(found[0], int) else 0
-        outside = self._spans.first_outside(expected, used)
+        outside = self._pruned.spans.first_outside(expected, used)
         if outside is not None:
             self._report.add(outside, "cut off", f"{calls(outside, used)} gone from the end.")
         elif used >= expected:
             self._report.pruned += used - expected + 1
+        elif used < expected - 1 and self._counts():
+            self._report.add(
+                expected,
+                "cut off",
+                f"How many numbers were given was set back to {used}: calls may be gone behind #{expected - 1}.",
+            )
+
+    def _counts(self) -> bool:
+        """Does SQLite count the numbers that it gives in this file, as in every one that the plugin made?"""
+        found = self._connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger'").fetchone()
+        return "autoincrement" in str(found[0]).lower()
 
     def _end(self) -> None:
         """What stood at the start of the last turn must be there still."""
-        found = self._connection.execute("SELECT changed, link, seen_ts FROM chain_head").fetchone()
-        last = self._order.last
-        if found is None or self._report.broken or self._edited:
+        kept, order = self._kept, self._order
+        if not kept or not isinstance(kept[0], int):
             return
-        if isinstance(found[0], int) and found[0] > last.changed:
-            if self._report.by_hand:
-                self._report.unproven += 1
-            else:
-                self._report.add(None, "cut off", f"Records are gone from the end: there were more at {found[2]}.")
-        elif found[0] == last.changed and found[1] != last.link:
-            self._report.add(None, "edited", f"The last record is another one than at {found[2]}.")
+        if order.other:
+            self._report.add(None, "edited", f"Records are other ones than at {kept[2]}: they were made anew.")
+        behind = kept[0] - order.last.number
+        if behind <= 0:
+            return
+        if self._by_hand:
+            order.missing += behind
+            self._report.unproven += 1
+        elif not any(one.kind == "cut off" for one in self._report.found):
+            self._report.add(None, "cut off", f"Records are gone from the end: there were more at {kept[2]}.")
+
+    def _breaks(self) -> None:
+        """Places where something is missing for which nothing else found accounts."""
+        report, order = self._report, self._order
+        first = report.first.ledger_id if report.first is not None else None
+        told = [one for one in order.breaks if first is None or (max(one.before, one.after, one.reached + 1) < first)]
+        if self._by_hand and self._lacks() <= 0:
+            report.unproven += sum(1 for one in order.breaks if one.missing)
+            told = [one for one in told if not one.missing]
+        for one in told:
+            self._tell(one)
+
+    def _lacks(self) -> int:
+        """How many more records are missing than the rows that are gone account for."""
+        return self._order.missing - self._pruned.records - 2 * self._by_hand
+
+    def _numbers(self) -> None:
+        if not self._report.broken and self._lacks() > 0:
+            where = self._order.last_break
+            near = "" if where is None else f", the last of them before one of call #{where.after}"
+            self._report.add(
+                where.before or None if where is not None else None,
+                "deleted",
+                f"More records are missing than belong to the calls that are gone{near}: a settlement was taken out.",
+            )
+
+    def _tell(self, one: Break) -> None:
+        if not one.before:
+            self._report.add(one.after or None, "deleted", f"What was recorded before call #{one.after} is gone.")
+            return
+        what = "one was written anew" if not one.missing else "something was taken out, such as a settlement"
+        self._report.add(
+            one.before, "edited", f"Between a record of call #{one.before} and one of call #{one.after} {what}."
+        )
+
+    def _compare(self, expected: Head) -> None:
+        """Is the head that somebody noted elsewhere still there?"""
+        report, order = self._report, self._order
+        if order.found:
+            report.expected = True
+            return
+        if order.room and report.whole:
+            return  # It may have gone with the rest.
+        report.expected = False
+        gone = report.head is None or expected.changed > report.head.changed
+        why = "the newest records are gone, or an older copy of the file was put back" if gone else "it was made anew"
+        report.add(None, "cut off" if gone else "edited", f"The head that was noted is not in this chain: {why}.")
 
     def _unmask(self) -> None:
         """Rows that are not as they were written: were they moved, or changed?"""
@@ -228,7 +307,8 @@ def _plain(row: tuple[Any, ...], call_id: int, issued: Seal | None, settled: Sea
     if issued is not None:
         values = list(row[_ISSUE])
         values[STATUS_AT] = "PENDING"
-        if link_of(issued.previous, "issue", call_id, issued.changed, values) != issued.link:
+        values[HASH_AT] = as_text("args_hash", values[HASH_AT])
+        if link_again(issued.previous, "issue", issued.number, call_id, issued.changed, values) != issued.link:
             return False
         if settled is None:
             pending = row[_STATUS] == "PENDING" and row[_SETTLED.start :] == _NOTHING_AFTER
@@ -238,56 +318,12 @@ def _plain(row: tuple[Any, ...], call_id: int, issued: Seal | None, settled: Sea
     if row[1] != settled.changed or (issued is not None and row[_SETTLED.stop :] != _NO_REST):
         return False
     values = [row[_STATUS], *row[_SETTLED]]
-    return link_of(settled.previous, "settle", call_id, settled.changed, values) == settled.link
+    return link_again(settled.previous, "settle", settled.number, call_id, settled.changed, values) == settled.link
 
 
 def _was(row: tuple[Any, ...], call_id: int, issued: Seal | None, settled: Seal | None) -> bool:
+    """Was this row recorded under that number?"""
     try:
         return issued is not None and _plain(row, call_id, issued, settled)
     except (TypeError, ValueError, AttributeError, UnicodeError):
         return False
-
-
-class _Amended:
-    """Amendments beside the rows, both in the order of their ids."""
-
-    def __init__(
-        self, connection: sqlite3.Connection, without_row: Callable[[int | None, list[Amendment]], None]
-    ) -> None:
-        self._groups, self._without_row = by_row(connection), without_row
-        self._next = next(self._groups, None)
-
-    def of(self, call_id: int) -> list[Amendment]:
-        """Those of one row; ids are asked for in rising order."""
-        while self._next is not None and (self._next[0] is None or self._next[0] < call_id):
-            self._without_row(*self._next)
-            self._next = next(self._groups, None)
-        if self._next is None or self._next[0] != call_id:
-            return []
-        found = self._next[1]
-        self._next = next(self._groups, None)
-        return found
-
-    def rest(self) -> None:
-        while self._next is not None:
-            self._without_row(*self._next)
-            self._next = next(self._groups, None)
-
-
-def _read(connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Every row. Text that is none (an edit can leave any bytes) is read with marks for its bytes."""
-    question = f"SELECT {', '.join(_READ)} FROM ledger WHERE id > ? ORDER BY id"
-    last, usual = -(2**63), connection.text_factory
-    try:
-        while True:
-            try:
-                for row in connection.execute(question, (last,)):
-                    last = row[0]
-                    yield row
-                return
-            except sqlite3.OperationalError as error:
-                if "UTF-8" not in str(error) or connection.text_factory is not usual:
-                    raise
-                connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    finally:
-        connection.text_factory = usual

@@ -59,6 +59,8 @@ class Checked:
     """Rows from before the chain began: nothing is known of them."""
     pruned: int = 0
     """Rows that are gone and may be: at the head, or by `prune`."""
+    pruned_us: int | None = None
+    """When `prune` last took some, in microseconds since 1970."""
     by_hand: bool = False
     """Rows at the head are gone without a record of it, as after a DELETE by a person."""
     unproven: int = 0
@@ -69,7 +71,7 @@ class Checked:
     head: Head | None = None
     """The last record: to be noted elsewhere and given to a later check."""
     expected: bool | None = None
-    """Is the head that was noted elsewhere still there? None: not asked, or it may have been pruned."""
+    """Is the head that was noted elsewhere still there? None: not asked, or it may have gone with what was pruned."""
 
     @property
     def first(self) -> Broken | None:

@@ -3,7 +3,7 @@
 A record is one of three: a call was issued, a call was settled, or something else about a row changed (an amendment).
 All of them form one chain in the order in which they were written, which is the order of the change counter:
 
-    link = SHA-256(link of the record before + JSON of [kind, row, change counter, values…] in UTF-8)
+    link = SHA-256(link of the record before + JSON of [kind, number, row, change counter, values…] in UTF-8)
 
 The JSON is an array without spaces, characters beyond ASCII as they are (RFC 8259), bytes as hexadecimal digits,
 NULLs at its end left out. The link before the first record is 32 zero bytes. There is no key: whoever has the file
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -35,15 +35,18 @@ LINK_BYTES = 32
 FIRST = bytes(LINK_BYTES)
 """What stands for the record before the first."""
 
-_PACKED = struct.Struct(f">q{LINK_BYTES}s{LINK_BYTES}s")
+_PACKED = struct.Struct(f">qq{LINK_BYTES}s{LINK_BYTES}s")
 LARGEST = 2**63 - 1
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=lambda value: value.hex()).encode
+_strict_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Seal(NamedTuple):
     """A record's place in the chain."""
 
+    number: int
+    """1 for the first record, 2 for the next: what is missing can be counted."""
     changed: int
     """The change counter when it was written."""
     previous: bytes
@@ -51,7 +54,7 @@ class Seal(NamedTuple):
 
 
 def pack(seal: Seal) -> bytes:
-    """72 bytes: the change counter (big-endian), the link of the record before, the record's own link."""
+    """80 bytes: number and change counter (big-endian), the link of the record before, the record's own link."""
     return _PACKED.pack(*seal)
 
 
@@ -62,10 +65,32 @@ def unpack(data: object) -> Seal | None:
     return Seal(*_PACKED.unpack(data))
 
 
-def link_of(previous: bytes, kind: str, call_id: int | None, changed: int, values: Sequence[Any]) -> bytes:
-    """The link of one record. `values` as the ledger stores them."""
+def link_of(previous: bytes, kind: str, number: int, call_id: int | None, changed: int, values: Sequence[Any]) -> bytes:
+    """The link of one record. `values` as they are written."""
+    return _hashed(previous, [kind, number, call_id, changed], values, _json)
+
+
+def link_again(
+    previous: bytes, kind: str, number: int, call_id: int | None, changed: int, values: Sequence[Any]
+) -> bytes:
+    """The same from what stands in the file, bytes as text already. Raises TypeError where bytes are left: they would
+    count as the text of their digits."""
+    return _hashed(previous, [kind, number, call_id, changed], values, _strict_json)
+
+
+def as_text(column: str, value: Any) -> Any:
+    """A cell as it stands in a record. Raises TypeError for one of a kind that nobody wrote."""
+    if column == "args_hash":
+        if isinstance(value, str):
+            raise TypeError("the hash of arguments is text")
+        return value.hex() if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        raise TypeError(f"{column} holds bytes")
+    return value
+
+
+def _hashed(previous: bytes, place: list[Any], values: Sequence[Any], encode: Callable[[Any], str]) -> bytes:
     end = len(values)
     while end and values[end - 1] is None:
         end -= 1
-    text = _json([kind, call_id, changed, *values[:end]])
-    return sha256(previous + text.encode("utf-8", "surrogatepass")).digest()
+    return sha256(previous + encode([*place, *values[:end]]).encode("utf-8", "surrogatepass")).digest()

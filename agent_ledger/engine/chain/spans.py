@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 PRUNED = "pruned"
-"""Kind of the record that `prune` leaves. `did`: {"ids": [first, last], "kept": [ids], "gone": [links as hex]}."""
+"""Kind of the record that `prune` leaves.
+
+`did`: {"ids": [first, last], "kept": [ids], "gone": [links as hex], "records": how many went with those rows}.
+"""
 
 
 class Spans:
@@ -31,22 +35,48 @@ class Spans:
             first = self._ranges[place][1] + 1
         return None
 
+    def outside(self, first: int, last: int) -> int:
+        """How many numbers from `first` to `last` no range holds."""
+        held = sum(max(0, min(last, end) - max(first, start) + 1) for start, end in self._ranges)
+        return max(0, last - first + 1) - held
 
-def pruned(records: Iterable[str]) -> tuple[Spans, frozenset[bytes]]:
-    """From the `did` of each such record: the ids that went, and the links that others may still build on."""
-    ranges: list[tuple[int, int]] = []
-    links: set[bytes] = set()
-    for text in records:
-        did = _read(text)
-        if did is None:
-            continue
-        start = did["ids"][0]
-        for kept in sorted(did["kept"]):
-            ranges.append((start, kept - 1))
-            start = kept + 1
-        ranges.append((start, did["ids"][1]))
-        links.update(map(bytes.fromhex, did["gone"]))
-    return Spans(ranges), frozenset(links)
+
+class Pruned:
+    """What `prune` wrote down in all its bites."""
+
+    def __init__(self, records: Iterable[tuple[int, str]]) -> None:
+        """`records`: number and `did` of each. What was written over counts for nothing: its own link tells of that."""
+        ranges: list[tuple[int, int]] = []
+        links: set[bytes] = set()
+        cuts: list[tuple[int, int]] = []
+        self.records = 0
+        """How many records went."""
+        for number, text in records:
+            did = _read(text)
+            if did is None:
+                continue
+            start, last = did["ids"]
+            for kept in sorted(did["kept"]):
+                ranges.append((start, kept - 1))
+                start = kept + 1
+            ranges.append((start, last))
+            links.update(map(bytes.fromhex, did["gone"]))
+            self.records += did["records"]
+            cuts.append((last, number))
+        self.spans = Spans(ranges)
+        self.links = frozenset(links)
+        """Links of records that went, on which others build."""
+        cuts.sort()
+        self._lasts = [last for last, _ in cuts]
+        self._newest = list(accumulate((number for _, number in reversed(cuts)), max))[::-1]
+
+    def stays(self, call_id: int, settled: int) -> bool:
+        """May this settled row be there still? `settled`: the number of its settlement; 0 from before the chain.
+
+        Each bite takes the oldest settled rows, so what was settled by then and older cannot have stayed.
+        """
+        place = bisect_left(self._lasts, call_id)
+        return place == len(self._lasts) or settled > self._newest[place]
 
 
 def _read(text: str) -> dict[str, Any] | None:
@@ -54,8 +84,8 @@ def _read(text: str) -> dict[str, Any] | None:
     try:
         did = json.loads(text)
         first, last = did["ids"]
-        numbers = all(isinstance(number, int) for number in (first, last, *did["kept"]))
+        numbers = all(type(number) is int for number in (first, last, did["records"], *did["kept"]))
         links = all(isinstance(link, str) and len(bytes.fromhex(link)) for link in did["gone"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return did if numbers and links else None

@@ -34,12 +34,16 @@ _SETTLE = (
     f"UPDATE ledger SET {', '.join(f'{name}=?' for name in SETTLE_COLUMNS)}, changed=?, settle_seal=?"
     f" WHERE id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED') AND {_UNMOVED}"
 )
-_AMENDMENT = "INSERT INTO amendment(changed, ledger_id, kind, did, previous, link) VALUES(?,?,?,?,?,?)"
+_SOUND = "typeof(number)='integer' AND typeof(changed)='integer' AND typeof(link)='blob'"
+_LAST_AMENDMENT = f"SELECT number, changed, link FROM amendment WHERE {_SOUND} ORDER BY id DESC LIMIT 1"
+_KEPT_HEAD = f"SELECT number, changed, link FROM chain_head WHERE {_SOUND}"
+_AMENDMENT = "INSERT INTO amendment(number, changed, ledger_id, kind, did, previous, link) VALUES(?,?,?,?,?,?,?)"
 
 
 class Head(NamedTuple):
     """The last record of the chain."""
 
+    number: int
     changed: int
     link: bytes
     last_id: int
@@ -50,6 +54,15 @@ class Head(NamedTuple):
     def next_change(self, now_us: int) -> int:
         """The change counter of the next record: the clock in microseconds, but always above every value so far."""
         return min(max(now_us, self.changed + 1), LARGEST)
+
+    def next(self, kind: str, call_id: int | None, values: Sequence[Any], now_us: int) -> Seal:
+        """The seal of a record that follows."""
+        number, changed = self.number + 1, self.next_change(now_us)
+        return Seal(number, changed, self.link, link_of(self.link, kind, number, call_id, changed, values))
+
+    def after(self, seal: Seal, *, last_id: int | None = None, top: object) -> Head:
+        """The head once that record is written."""
+        return Head(seal.number, seal.changed, seal.link, self.last_id if last_id is None else last_id, top)
 
 
 class ChainWriter:
@@ -66,19 +79,18 @@ class ChainWriter:
 
     def head(self) -> Head:
         """The last record. Raises sqlite3.Error."""
-        if self._head is None:
+        if self._head is None or self._head.changed == LARGEST:  # There it no longer tells whether others wrote.
             self._head = read_head(self._connection)
         return self._head
 
     def insert(self, row: Sequence[Any], *, now_us: int) -> int:
         """Add a call (values in the order of ISSUE_COLUMNS, as they are stored); its id."""
         for _ in range(TRIES):
-            head = self._head or self.head()
-            call_id, changed = head.last_id + 1, head.next_change(now_us)
-            link = link_of(head.link, "issue", call_id, changed, row)
-            seal = pack(Seal(changed, head.link, link))
-            if self._insert(_INSERT, (call_id, head.top, *row, changed, seal)):
-                self._head = Head(changed, link, call_id, changed)
+            head = self.head()
+            call_id = head.last_id + 1
+            seal = head.next("issue", call_id, row, now_us)
+            if self._insert(_INSERT, (call_id, head.top, *row, seal.changed, pack(seal))):
+                self._head = head.after(seal, last_id=call_id, top=seal.changed)
                 return call_id
         raise _overtaken()
 
@@ -91,14 +103,12 @@ class ChainWriter:
         stored = (*row[:status], settled[0], *row[status + 1 :])
         for _ in range(TRIES):
             head = self.head()
-            call_id, issued = head.last_id + 1, head.next_change(now_us)
-            first = link_of(head.link, "issue", call_id, issued, row)
-            changed = min(issued + 1, LARGEST)
-            second = link_of(first, "settle", call_id, changed, settled)
-            seals = pack(Seal(issued, head.link, first)), pack(Seal(changed, first, second))
-            values = (call_id, head.top, *stored, *settled[1:], changed, *seals)
+            call_id = head.last_id + 1
+            issued = head.next("issue", call_id, row, now_us)
+            ended = head.after(issued, top=None).next("settle", call_id, settled, now_us)
+            values = (call_id, head.top, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
             if self._insert(_INSERT_SETTLED, values):
-                self._head = Head(changed, second, call_id, changed)
+                self._head = head.after(ended, last_id=call_id, top=ended.changed)
                 return call_id
         raise _overtaken()
 
@@ -115,12 +125,11 @@ class ChainWriter:
     def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
         """Settle one unsettled row (values in the order of SETTLE_COLUMNS). False when there is none with these ids."""
         for _ in range(TRIES):
-            head = self._head or self.head()
-            changed = head.next_change(now_us)
-            link = link_of(head.link, "settle", call_id, changed, settled)
-            seal = pack(Seal(changed, head.link, link))
-            if self._cursor.execute(_SETTLE, (*settled, changed, seal, call_id, tool_call_id, head.top)).rowcount:
-                self._head = Head(changed, link, head.last_id, changed)
+            head = self.head()
+            seal = head.next("settle", call_id, settled, now_us)
+            values = (*settled, seal.changed, pack(seal), call_id, tool_call_id, head.top)
+            if self._cursor.execute(_SETTLE, values).rowcount:
+                self._head = head.after(seal, top=seal.changed)
                 return True
             if self._catch_up():
                 return False
@@ -152,12 +161,11 @@ class ChainWriter:
     def _record(self, call_id: int | None, kind: str, did: Mapping[str, Any], now_us: int) -> int:
         self._catch_up()
         head = self.head()
-        changed = head.next_change(now_us)
         text = json.dumps(did, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
-        link = link_of(head.link, kind, call_id, changed, (text,))
-        self._connection.execute(_AMENDMENT, (changed, call_id, kind, text, head.link, link))
-        self._head = Head(changed, link, head.last_id, head.top)
-        return changed
+        seal = head.next(kind, call_id, (text,), now_us)
+        self._connection.execute(_AMENDMENT, (seal.number, seal.changed, call_id, kind, text, seal.previous, seal.link))
+        self._head = head.after(seal, top=head.top)
+        return seal.changed
 
     def _rise(self, changed: int) -> None:
         self._head = self.head()._replace(top=changed)
@@ -168,36 +176,30 @@ class ChainWriter:
         found = read_head(self._connection)
         if known is not None and (found.top, found.last_id) == (known.top, known.last_id):
             return True
-        if known is not None and found.changed < known.changed:
+        if known is not None and found.number < known.number:
             # Records that we know of are gone. Going on behind them, not behind what is left, keeps the gap visible.
-            found = Head(known.changed, known.link, max(known.last_id, found.last_id), found.top)
+            found = known._replace(last_id=max(known.last_id, found.last_id), top=found.top)
         self._head = found
         return False
 
 
 def read_head(connection: sqlite3.Connection) -> Head:
     """The last record of a ledger's chain, looked up. Raises sqlite3.Error."""
-    rows = connection.execute(
-        "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?", (1,)
-    ).fetchall()
+    question = "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?"
+    rows = connection.execute(question, (1,)).fetchall()
     top = rows[0][0] if rows else None
-    if rows and rows[0][1] is None and rows[0][2] is None:
-        rows = connection.execute(
-            "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?", (LOOK_BACK,)
-        ).fetchall()
-    last = max(
-        (seal for row in rows for seal in map(unpack, row[1:]) if seal is not None),
-        default=Seal(0, FIRST, FIRST),
-    )
-    amended = connection.execute(
-        "SELECT changed, link FROM amendment WHERE typeof(changed)='integer' AND typeof(link)='blob'"
-        " ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    changed, link = max((last.changed, last.link), amended or (0, FIRST))
+    if rows and (top == LARGEST or (rows[0][1] is None and rows[0][2] is None)):
+        rows = connection.execute(question, (LOOK_BACK,)).fetchall()
+    seals = [seal for row in rows for seal in map(unpack, row[1:]) if seal is not None]
+    records: list[tuple[int, int, bytes]] = [(seal.number, seal.changed, seal.link) for seal in seals]
+    records += connection.execute(_LAST_AMENDMENT).fetchall()
+    # What stood there at the start of a turn and is gone: going on behind it keeps the gap visible.
+    records += connection.execute(_KEPT_HEAD).fetchall()
+    number, changed, link = max(records, default=(0, 0, FIRST))
     (newest,) = connection.execute("SELECT max(id) FROM ledger").fetchone()
     used = connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
     last_id = max(newest or 0, used[0] if used and isinstance(used[0], int) else 0)
-    return Head(max(changed, top) if isinstance(top, int) else changed, link, last_id, top)
+    return Head(number, max(changed, top) if isinstance(top, int) else changed, link, last_id, top)
 
 
 def _overtaken() -> sqlite3.OperationalError:
