@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.records import ERROR_PREFIX, Call, known_status, utc_seconds
+from agent_ledger.engine.records import ERROR_PREFIX, Call, known_status, too_deep, utc_seconds
 
 _TELLING = ("action", "command", "path", "file_path", "name", "goal", "title", "url", "task", "code")
 """Arguments that say most about a call, in the order in which they are shown."""
@@ -43,7 +43,7 @@ def _gist(args_json: str, cut: bool) -> str:
 
 def _parsed(args_json: str) -> Any:
     try:
-        return json.loads(args_json)
+        return args_json if too_deep(args_json) else json.loads(args_json)
     except ValueError:
         return args_json
 
@@ -55,7 +55,7 @@ def readable_head(cut_json: str) -> tuple[dict[str, Any] | None, str]:
     """
     read = json.JSONDecoder(strict=False).raw_decode
     found: dict[str, Any] = {}
-    if not cut_json.startswith("{"):
+    if not cut_json.startswith("{") or too_deep(cut_json):
         return None, ""
     at = 1
     while name := _NAME.match(cut_json, at):

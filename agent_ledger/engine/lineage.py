@@ -78,7 +78,7 @@ def is_fork(model_config: object, parent: str) -> bool:
         return False
     try:
         config = json.loads(model_config)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if not isinstance(config, dict):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -135,12 +136,29 @@ def age_of(call: Call, *, now: float, mono_now: float | None = None) -> float | 
 
 def args_value(call: Call) -> Any:
     """The arguments as JSON value where they are stored whole, else the stored text (None stays None)."""
-    if call.args_json is None or call.args_cut:
+    if call.args_json is None or call.args_cut or too_deep(call.args_json):
         return call.args_json
     try:
         return json.loads(call.args_json, parse_constant=str)  # NaN is no JSON, though Python writes it.
     except ValueError:
         return call.args_json
+
+
+DEEPEST = 100
+"""Levels of a JSON text that are read. Whoever takes such a value apart or prints it goes down as deep."""
+
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def too_deep(text: str) -> bool:
+    """Is this JSON nested beyond `DEEPEST`? No call needs that, and how much Python can take depends on who asks."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    depth = deepest = 0
+    for mark in re.findall(r"[\[{\]}]", _JSON_TEXT.sub("", text)):
+        depth += 1 if mark in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest > DEEPEST
 
 
 def utc_text(seconds: float) -> str:

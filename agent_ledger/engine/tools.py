@@ -155,7 +155,7 @@ def only_looks(tool_name: str, args_json: str) -> bool:
         return False
     try:
         command = json.loads(args_json).get("command")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return False
     if not isinstance(command, str) or _SHELL_MARKS & set(command):
         return False

@@ -6,10 +6,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tests.engine.homes import Home
+
+T = TypeVar("T")
 
 _homes: dict[str, Home] = {}
 _folder: list[Path] = []
@@ -38,6 +41,11 @@ def home(name: str = "home") -> Iterator[Home]:
             os.environ.pop("HERMES_HOME", None)
         else:
             os.environ["HERMES_HOME"] = before
+
+
+def deep_down(frames: int, do: Callable[[], T]) -> T:
+    """What this gives where so many more frames of Python's stack are in use, as in an app or a host."""
+    return deep_down(frames - 1, do) if frames else do()
 
 
 def remove() -> None:

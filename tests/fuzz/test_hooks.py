@@ -265,6 +265,19 @@ def test_a_notice_is_plain_text_whatever_was_lost(
         assert storable(line) == line
 
 
+@pytest.mark.parametrize("levels", [150, 500, 900])
+def test_arguments_nested_without_end_cost_nobody_a_notice(levels: int) -> None:
+    """A repeated call whose arguments cannot be read everywhere stands among those that a notice looks at."""
+    door._complained.clear()
+    session = fresh()
+    with places.home() as home:
+        for args in ({"command": some.deep("x", levels)}, {"command": some.deep("x", levels)}, {"command": "touch a"}):
+            door.pre_tool_call(tool_name="terminal", args=args, tool_call_id=fresh(), session_id=session, turn_id="t1")
+        home.merged()
+        assert ", 2 times" in places.deep_down(200, lambda: told(home, session, []))
+    quiet()
+
+
 @pytest.mark.parametrize("escape", ["\\n", "\\u2028", "\\u001B", "\\x1b", "\\\\t"])
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_right_behind_an_escaped_character_goes(token: str, escape: str) -> None:

@@ -22,6 +22,8 @@ from agent_ledger.engine.posture.report import as_json, as_text
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES, Call
 from agent_ledger.engine.severity import SEVERITY_WEIGHT
+from agent_ledger.engine.tools import only_looks
+from widgets.call_text import gist
 
 from . import places
 from . import strategies as some
@@ -213,3 +215,21 @@ def test_a_text_that_is_no_utf8_hides_no_other_row_from_a_posture(name: str, dat
         made.execute(f"UPDATE ledger SET {name} = CAST(? AS TEXT) WHERE id = 1", (data,))
     posture = scored_file(path)
     assert (posture.rows, "pipe" in posture.findings[-1].rule, posture.findings[-1].ledger_id) == (2, True, 2)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize("levels", [98, 99, 500, 950, 1990])
+def test_arguments_that_are_nested_without_end_are_shown_as_they_stand(levels: int, cut: int) -> None:
+    text = '{"command": ' + "[" * levels + "]" * levels + "}"
+    row: dict[str, some.Stored] = {
+        "ts": 0, "tool_name": "terminal", "status": "PENDING", "args_json": text, "args_cut": cut
+    }  # fmt: skip
+    with closing(stored(places.folder() / "deep.db", ((*MUST, "args_json", "args_cut"), [row]))) as connection:
+        columns = frozenset(one[0] for one in connection.execute(*queries.COLUMNS_QUERY))
+        (call,) = (queries.call_from_row(one) for one in connection.execute(*queries.calls(columns)))
+    read = places.deep_down(300, lambda: queries.call_json(call, now=1.8e9, mono_now=None, writer_dead=None)["args"])
+    assert read == (text if cut or levels + 1 > 100 else json.loads(text))
+    told = places.deep_down(300, lambda: gist(call))
+    assert isinstance(told, str)
+    assert "[[[" in told
+    assert places.deep_down(300, lambda: only_looks("terminal", text)) is False

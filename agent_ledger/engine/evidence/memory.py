@@ -165,7 +165,7 @@ def changes_of(call: Recorded) -> tuple[Change, ...] | None:
     if isinstance(listed, str):
         try:
             listed = json.loads(listed)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     items = listed if listed else [args]
     if not isinstance(items, list):

@@ -121,7 +121,7 @@ def asked_of(call: Recorded) -> Asked | None:
     if isinstance(listed, str):
         try:
             listed = json.loads(listed)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     items: Any = [args] if listed is None else listed
     if not isinstance(items, list) or not items:

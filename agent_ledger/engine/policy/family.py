@@ -71,6 +71,6 @@ def _walk(connection: sqlite3.Connection, session_id: str) -> Family | None:
 def _delegated(model_config: object, parent: str) -> bool:
     try:
         config = json.loads(model_config) if isinstance(model_config, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(config, dict) and config.get("_delegate_from") == parent

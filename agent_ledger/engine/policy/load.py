@@ -89,7 +89,7 @@ def _starts(text: str) -> list[int]:
         lines.append(text.count("\n", 0, at) + 1)
         try:
             _, at = decoder.raw_decode(text, at)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
     return lines
 
