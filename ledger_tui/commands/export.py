@@ -7,7 +7,8 @@ import csv
 import io
 import json as jsonlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -22,6 +23,8 @@ from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.commands.target import target
 from ledger_tui.sources.outgoing import Hider
+
+Row = Mapping[str, Any]
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
@@ -119,8 +122,13 @@ def exported(
     hide = Hider()
     rows = oldest_first(place, wanted, limit=limit_of(limit))
     with contextlib.closing(rows), target(path, force=force, keep=databases(place)) as stream:
-        write(map(hide.counting if format == "json" else hide, rows), stream)
+        write(_begun(map(hide.counting if format == "json" else hide, rows)), stream)
     tell_hidden(hide)
+
+
+def _begun(rows: Iterator[Row]) -> Iterator[Row]:
+    """The same rows once the first is there: what cannot be read is an error before anything is written."""
+    return chain(list(islice(rows, 1)), rows)
 
 
 def tell_hidden(hide: Hider) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from ledger_tui.commands import export, session_tree
 from ledger_tui.commands.errors import refused, usage
-from ledger_tui.commands.output import document, say
+from ledger_tui.commands.output import document, print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
 from ledger_tui.commands.target import target
@@ -73,7 +73,7 @@ def show(
     """The host's sessions by descent, and what does not fit about them."""
     place: Place = context.obj
     if ignore or unignore:
-        set_aside(place, ignore, unignore)
+        set_aside(place, ignore, unignore, json=json)
         return
     found = surveyed(place)
     wanted = Wanted(anomalies_only, frozenset(source or ()))
@@ -86,7 +86,9 @@ def show(
         say(line)
 
 
-def set_aside(place: Place, ignore: tuple[str, str] | None, unignore: tuple[str, str] | None) -> None:
+def set_aside(
+    place: Place, ignore: tuple[str, str] | None, unignore: tuple[str, str] | None, *, json: bool = False
+) -> None:
     """Raises CommandError: 2 for a kind or session that does not exist, 4 where the file may not be written."""
     if ignore and unignore:
         raise usage("--ignore and --unignore exclude each other; choose one.")
@@ -100,6 +102,9 @@ def set_aside(place: Place, ignore: tuple[str, str] | None, unignore: tuple[str,
         (file.add if ignore else file.remove)(session_id, kind)
     except IgnoredError as error:
         raise refused(str(error)) from error
+    if json:
+        print_json({"session_id": session_id, "kind": kind, "ignored": bool(ignore)})
+        return
     say(f"{kind} is {'set aside' if ignore else 'shown again'} for {session_tree.name(session_id)}.")
 
 

@@ -127,3 +127,22 @@ def test_a_reader_that_leaves_is_no_error(ledger: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "0"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "md"])
+def test_a_ledger_that_cannot_be_read_is_no_half_export(ledger: Any, program: Any, sentence: Any, form: str) -> None:
+    ledger.connection.close()
+    ledger.path.write_bytes(b"no database" * 99)
+    assert "no SQLite database" in sentence(program("export", "calls", "--format", form), 3)
+
+
+def test_a_semicolon_ends_a_cell_for_some() -> None:
+    """Where commas part decimals, spreadsheets part cells by semicolons: no formula may stand behind one."""
+    rows = [{**ROW, "tool_name": "a;=1+1", "result_digest": 'b; "@x', "session_id": "c;d"}]
+    (row,) = csv.DictReader(io.StringIO(to_text(rows, "csv")))
+    assert (row["tool_name"], row["result_digest"], row["session_id"]) == ("a;'=1+1", "b;' \"@x", "c;d")
+
+
+def test_markdown_makes_no_link_by_itself() -> None:
+    line = to_text([{**ROW, "result_digest": "see https://a.example or mail@a.example"}], "md").splitlines()[-1]
+    assert "see https\\://a\\.example or mail\\@a\\.example" in line

@@ -127,7 +127,9 @@ def test_set_aside_and_taken_back(incident: Path, program: Any, home: Path) -> N
     assert "1 anomaly (1 more set aside)" in program("sessions").out
     assert program("status", "--fail-on", "orphan").code == 0
     assert program("status", "--json").json["sessions"]["orphans"] == 1
-    program("sessions", "--unignore", ORPHAN, "orphan")
+    told = {"session_id": ORPHAN, "kind": "orphan", "ignored": True}
+    assert program("sessions", "--ignore", ORPHAN, "orphan", "--json").json == told
+    assert program("sessions", "--unignore", ORPHAN, "orphan", "--json").json == {**told, "ignored": False}
     assert program("sessions", "--json").json["anomalies"] == {"orphan": 1, "zombie": 1}
 
 

@@ -21,7 +21,7 @@ _EXPORTS = (("--format", "csv"), ("--format", "json"), ("--format", "md"))
 ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "status": ((), ("--tmux",)),
     "calls": ((), ("--limit", "1000"), ("--session", SAMPLES[5].text)),
-    "sessions": ((), ("--anomalies-only", "--limit", "1000")),
+    "sessions": ((), ("--anomalies-only", "--limit", "1000"), ("--ignore", SESSION, "orphan")),
     "verify": ((), ("1", "2", "3")),
     "prune": (("--keep", "5"), ("--keep", "5", "--apply")),
     "policy test": (("rm -rf ~/" + SAMPLES[4].text,), ("--tool", SAMPLES[4].text, "rm -rf /")),
