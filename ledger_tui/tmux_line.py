@@ -233,6 +233,8 @@ def _waiting(data: str, merged: dict[str, int]) -> bool:
     """Do records wait in the spool beside the ledger, or under the temporary folder?"""
     for folder in (os.path.join(data, "spool"), _spool_elsewhere(data)):
         try:
+            if not _own_folder(folder):
+                continue  # Others could have put it there, to make the line say something.
             with os.scandir(folder) as entries:
                 files = [e for e in entries if e.name.endswith(".jsonl") and e.is_file(follow_symlinks=False)]
                 if any(file.stat().st_size > merged.get(file.name, 0) for file in files):
@@ -242,13 +244,22 @@ def _waiting(data: str, merged: dict[str, int]) -> bool:
     return False
 
 
+def _own_folder(path: str) -> bool:
+    """The same as `engine.paths.is_own_folder`."""
+    info = os.lstat(path)
+    own = not hasattr(os, "geteuid") or info.st_uid in (os.geteuid(), 0)
+    return own and info.st_mode & 0o170000 == 0o040000
+
+
 def _spool_elsewhere(data: str) -> str:
     """The same folder as `Paths.spool_elsewhere`, without what that module imports."""
     from hashlib import sha256
 
     home = os.path.dirname(os.path.dirname(os.path.abspath(data)))
     owner = os.geteuid() if hasattr(os, "geteuid") else 0
-    temporary = os.environ.get("TMPDIR") or os.environ.get("TEMP") or os.environ.get("TMP") or "/tmp"
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    usable = (folder for folder in (*named, "/tmp", "/var/tmp") if folder and os.path.isdir(folder))
+    temporary = next((folder for folder in usable if os.access(folder, os.W_OK | os.X_OK)), "/tmp")
     return os.path.join(temporary, f"agent-ledger-{owner}-{sha256(os.fsencode(home)).hexdigest()[:16]}")
 
 

@@ -20,8 +20,12 @@ def honours_prompt_block(version: str | None) -> bool | None:
 
 
 def executable(environ: Mapping[str, str]) -> str | None:
-    """The `hermes` command, if there is one on the path."""
-    return shutil.which("hermes", path=environ.get("PATH"))
+    """The `hermes` command, if there is one on the path.
+
+    Entries that are no absolute paths are left out: they would mean a folder in which an agent may have put one.
+    """
+    folders = [folder for folder in environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    return shutil.which("hermes", path=os.pathsep.join(folders)) if folders else None
 
 
 def run_hermes(arguments: list[str], home: Path, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:

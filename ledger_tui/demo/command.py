@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-import ledger_tui
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
 from ledger_tui.demo.errors import AskedError, HostError
 from ledger_tui.demo.home import made
-from ledger_tui.demo.process import READY, Plan, command
+from ledger_tui.demo.process import READY, Plan, command, environment
 from ledger_tui.demo.scenarios import DEFAULT, SCENARIOS
 
 LABEL = "simulation"
@@ -109,10 +108,7 @@ def _host(plan: Plan) -> Iterator[subprocess.Popen[str]]:
 
 
 def _environment(home: str) -> dict[str, str]:
-    """The host finds its home and our packages, from wherever it is started."""
-    root = str(Path(ledger_tui.__file__).resolve().parents[1])
-    path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
-    return {**os.environ, "HERMES_HOME": home, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**environment(), "HERMES_HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _end(host: subprocess.Popen[str]) -> int:

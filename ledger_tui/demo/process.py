@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import ledger_tui
 from agent_ledger.engine.paths import Paths
 from ledger_tui.demo import policies, release, world
 from ledger_tui.demo.hooks import Door, Ids, Past, PastClock
@@ -48,7 +49,18 @@ class Plan:
 
 def command(plan: Plan) -> list[str]:
     """The command line that runs `plan`."""
-    return [sys.executable, "-m", "ledger_tui.demo.process", json.dumps(asdict(plan))]
+    return [*_PYTHON, json.dumps(asdict(plan))]
+
+
+def environment() -> dict[str, str]:
+    """With it the process finds our packages from wherever it is started."""
+    root = str(Path(ledger_tui.__file__).resolve().parents[1])
+    path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+    return {**os.environ, "PYTHONPATH": path}
+
+
+_PYTHON = (sys.executable, "-P", "-m", "ledger_tui.demo.process")
+"""Without the folder in which it is started: an agent may have put a module there whose name we would import."""
 
 
 def main(argument: str) -> None:
@@ -150,7 +162,8 @@ def lost_writer(home: Path, at: float, tool: str, args: dict[str, Any], ids: Ids
     """Another process of the host announces a call, and is killed while the tool runs. A real one, really killed."""
     said = json.dumps({"home": str(home), "at": at, "tool": tool, "args": args, "ids": ids})
     victim = subprocess.Popen(
-        [sys.executable, "-m", "ledger_tui.demo.process", _VICTIM],
+        [*_PYTHON, _VICTIM],
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -26,6 +26,9 @@ PLUGIN = ROOT / "agent_ledger"
 
 TOKEN = "123456:abcdefghijklmnop"
 
+CREDENTIALS = (".env", "auth.json", "credentials.json")
+"""Files in which a host keeps credentials."""
+
 _CALLS = """
 import fcntl
 start()
@@ -156,6 +159,8 @@ def travelled(root: Path) -> Journey:
     hermes.write_text("#!/bin/sh\necho 'Hermes Agent v0.22.2'\n")
     hermes.chmod(0o755)
     journey.tui("demo", ["demo", "--headless", "--home", str(journey.home), "--scenario", "incident"])
+    for name in CREDENTIALS:
+        (journey.home / name).write_text("OPENAI_API_KEY=not-ours\n")
     _hooks(journey)
     journey.tui("commands", *LOOKING)
     journey.go("commands", "-m", "ledger_tui", "status", "--tmux", name="status --tmux")
