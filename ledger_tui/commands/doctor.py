@@ -9,7 +9,24 @@ from typing import Annotated
 import typer
 
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, files, host, ledger, policy, prompts, sessions
+from ledger_tui.commands.checks import (
+    FAIL,
+    OK,
+    UNKNOWN,
+    WARN,
+    Check,
+    disk,
+    files,
+    held,
+    host,
+    ledger,
+    modes,
+    policy,
+    private,
+    prompts,
+    sessions,
+    waiting,
+)
 from ledger_tui.commands.errors import DONE, UNREADABLE
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
@@ -39,14 +56,20 @@ def examined(
 
 def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
     """Every check, and which files named by option could not be read. Raises CommandError for a missing one."""
+    # First of all: a ledger that is opened to be read may get files beside it.
+    of_files = [*modes.data_folder(place), disk.writable(place)]
     ledger_checks, merged, ledger_error = ledger.ledger(place)
     store_checks, store_error = sessions.sessions(place)
     checks = [
         files.home(place),
-        *files.data_folder(place),
+        *of_files,
         *ledger_checks,
-        files.spooled(place, merged),
-        files.set_aside(place),
+        held.lock(place),
+        held.replaced(place),
+        waiting.spooled(place, merged),
+        waiting.set_aside(place),
+        *disk.temporary(place),
+        private.report(place),
         files.settings_file(place),
         *files.policy_modes(place),
         policy.policy_file(place, TOOLS),

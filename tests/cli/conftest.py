@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import pytest
 
 from agent_ledger.engine import process, schema
 from agent_ledger.engine.records import utc_text
+from ledger_tui.commands import enabling, plugin_folder
+
+from . import sound_homes
 
 NOW = 1_767_355_200.0
 """2026-01-02T12:00:00Z, the moment that tests with a fixed clock call now."""
@@ -150,3 +154,23 @@ def one_sentence(result: Result, code: int) -> str:
 @pytest.fixture
 def sentence() -> Callable[[Result, int], str]:
     return one_sentence
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the plugin in it, and some settled calls that the real plugin recorded. To be copied."""
+    top = tmp_path_factory.mktemp("recorded")
+    (top / "home").mkdir(mode=0o755)
+    sound_homes.record(top / "home", top)
+    plugin_folder.put(top / "home", link=True)
+    enabling.enable(top / "home", {"PATH": ""})
+    return top / "home"
+
+
+@pytest.fixture
+def sound(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sound_homes.SoundHome:
+    """A copy of it, and a folder for temporary files that is nobody else's."""
+    shutil.copytree(recorded, tmp_path / "home", symlinks=True)
+    (tmp_path / "tmp").mkdir(mode=0o700)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return sound_homes.SoundHome(tmp_path / "home", tmp_path / "tmp")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing, suppress
+from pathlib import Path
 
 from agent_ledger.engine import process, schema
 from agent_ledger.engine.mounts import network_mount
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.turnstile import has_wal_reset_bug
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, record
+from ledger_tui.commands.checks.private import hash_key
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
 from ledger_tui.sources import guard, snapshot
@@ -25,23 +30,51 @@ _MOST = 100_000
 
 def ledger(place: Place) -> tuple[list[Check], dict[str, int], SourceError | None]:
     """(checks, bytes of each spool file that are merged, what kept us from reading)."""
+    lost = _log_without_ledger(place)
+    if lost is not None:
+        return [lost, *_ground(place, None), hash_key(place, None)], {}, None
     if not place.ledger_exists():
         text = f"Nothing is recorded yet: {place.ledger} is made with the first call."
-        return [Check("ledger", OK, text), *_ground(place, None)], {}, None
+        return [Check("ledger", OK, text), *_ground(place, None), hash_key(place, None)], {}, None
     checks: list[Check] = []
     try:
         with snapshot.reading_ledger(place.ledger) as reading:
-            checks.append(_whole(reading))
-            checks.append(_schema(reading))
-            checks += _ground(place, reading)
-            checks.append(_dead_writers(reading))
             merged = snapshot.read_merged(reading)
+            for look in _LOOKS:
+                checks += look(place, reading)
         return [Check("ledger", OK, f"{place.ledger} can be read."), *checks], merged, None
     except SourceError as error:
         # What was found out before that stays said.
-        ground = [] if len(checks) > 2 else _ground(place, None)
+        told = {check.check for check in checks}
+        rest = [check for check in (*_ground(place, None), hash_key(place, None)) if check.check not in told]
         check = Check("ledger", FAIL, f"{error.path} {error.reason}.", _capital(error.remedy))
-        return [check, *checks, *ground], {}, error
+        return [check, *checks, *rest], {}, error
+
+
+def _log_without_ledger(place: Place) -> Check | None:
+    """SQLite removes the log beside a missing or empty file when that is opened next, even to be read."""
+    gone = not os.path.lexists(place.ledger)
+    if not gone and _size(place.ledger):
+        return None
+    left = next((name for end in ("-wal", "-journal") if _size(Path(name := f"{place.ledger}{end}")) > 0), None)
+    if left is None or (not gone and not left.endswith("-wal")):
+        return None  # A new ledger has its first page written by way of a journal.
+    return Check(
+        "ledger",
+        FAIL,
+        f"{place.ledger} is {'gone' if gone else 'empty'}, while {left} still holds what was written to it last.",
+        f"Stop Hermes at once and copy {place.data}: whoever opens the ledger next removes that log; then put both back"
+        " from a backup, or see 'The ledger is damaged' in docs/trouble.md.",
+    )
+
+
+def _size(path: Path) -> int:
+    """Bytes of a plain file; -1 for what is none."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return -1
+    return info.st_size if stat.S_ISREG(info.st_mode) else -1
 
 
 def _capital(text: str) -> str:
@@ -164,13 +197,21 @@ def _build(reading: Reading | None) -> Check:
     flawed = sorted(version for version in versions if _flawed(version))
     if not flawed:
         return Check("sqlite", OK, f"SQLite {', '.join(sorted(versions))} is free of the WAL-reset bug.")
+    text = f"SQLite {', '.join(flawed)} can damage a WAL file when two connections write and tidy up at once"
+    if takes_turns():
+        taking = "the plugin's writers therefore take turns by a lock of their own, and only they should write here"
+        return Check("sqlite", OK, f"{text}; {taking}.")
     return Check(
         "sqlite",
         WARN,
-        f"SQLite {', '.join(flawed)} can damage a WAL file when two connections write and tidy up at once;"
-        " the plugin's writers therefore take turns by a lock of their own.",
-        "Nothing to do for the ledger as long as only the plugin writes to it; SQLite 3.51.3 is free of it.",
+        f"{text}, and this system has no lock by which the plugin's writers could take turns.",
+        "Let one process at a time write here, or use a Python with SQLite 3.51.3 or newer, which is free of it.",
     )
+
+
+def takes_turns() -> bool:
+    """Can our writers keep out of each other's way on this system?"""
+    return os.name != "nt"
 
 
 def _flawed(version: str) -> bool:
@@ -194,3 +235,16 @@ def _dead_writers(reading: Reading) -> Check:
         " no confirmation can come but one that waits in the spool.",
         "See them with: ledger-tui calls --state overdue",
     )
+
+
+_LOOKS: tuple[Callable[[Place, Reading], list[Check]], ...] = (
+    lambda _, reading: [_whole(reading)],
+    lambda _, reading: [_schema(reading)],
+    _ground,
+    lambda place, reading: [hash_key(place, reading)],
+    lambda _, reading: [_dead_writers(reading)],
+    lambda place, reading: [record.versions(reading, place)],
+    lambda place, reading: [record.times(reading, place)],
+    lambda _, reading: [record.chain(reading)],
+)
+"""In this order: what a later one cannot read keeps nobody from hearing of the earlier ones."""

@@ -55,4 +55,19 @@ def mended(place: Place) -> Check:
         return Check(
             "repairs", WARN, f"{odd[-1]} cannot be read or understood, so its repair cannot be undone.", remedy
         )
-    return Check("repairs", OK, "No repair was cut short.")
+    return _backups(place)
+
+
+def _backups(place: Place) -> Check:
+    """Is the copy there that was made before each repair which is in effect?"""
+    gone = [one for one in repairs(place.home) if one.state == journal.APPLIED and not one.backup.is_file()]
+    if not gone:
+        return Check("repairs", OK, "No repair was cut short.")
+    others = f" (and of {len(gone) - 1} more)" if len(gone) > 1 else ""
+    return Check(
+        "repairs",
+        WARN,
+        f"The copy {gone[-1].backup}, made before repair {gone[-1].repair_id}, is gone{others}: it can still be undone"
+        " cell by cell, but nothing is left to compare with.",
+        "Put the copy back if you moved it; else see that the chats are well, and make a copy of the store as it is.",
+    )

@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent_ledger.engine.paths import Paths, UnsafePathError, private_file, private_folder
+from agent_ledger.engine.paths import Paths, UnsafePathError, is_own_file, private_file, private_folder
+from ledger_tui.sources.small_files import opened
 
 from ..rows import Session
 from .cells import Cell
@@ -221,11 +222,15 @@ def _survey(home: Path) -> tuple[tuple[Journal, ...], tuple[Path, ...]]:
 
 
 def read(path: Path) -> Journal:
-    """Raises OSError, and ValueError for what is no journal of ours, such as one that a person edited."""
-    descriptor = private_file(path, os.O_RDONLY)
-    with os.fdopen(descriptor, encoding="ascii") as file:
+    """Raises OSError, and ValueError for what is no journal of ours, such as one that a person edited.
+
+    Its mode stays as it is: whoever only looks, changes nothing.
+    """
+    if not is_own_file(path):
+        raise UnsafePathError(f"{path} is not a file of this user")
+    with opened(path) as file:
         try:
-            found = _journal(json.load(file))
+            found = _journal(json.loads(file.read().decode("ascii")))
         except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError("a journal of another shape") from error
     if found.repair_id != path.stem:  # It is written back by its id, and must not land elsewhere.
