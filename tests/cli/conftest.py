@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from agent_ledger.engine import process, schema
+from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import utc_text
 from ledger_tui.commands import enabling, plugin_folder
 
@@ -162,15 +164,18 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("recorded")
     (top / "home").mkdir(mode=0o755)
     sound_homes.record(top / "home", top)
+    # Everything in the file itself: the process that wrote it ended without closing it.
+    with closing(sqlite3.connect(Paths(top / "home").ledger)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     plugin_folder.put(top / "home", link=True)
     enabling.enable(top / "home", {"PATH": ""})
     return top / "home"
 
 
 @pytest.fixture
-def sound(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sound_homes.SoundHome:
+def sound(recorded: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sound_homes.SoundHome:
     """A copy of it, and a folder for temporary files that is nobody else's."""
-    shutil.copytree(recorded, tmp_path / "home", symlinks=True)
+    shutil.copytree(recorded, home, symlinks=True, dirs_exist_ok=True)
     (tmp_path / "tmp").mkdir(mode=0o700)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    return sound_homes.SoundHome(tmp_path / "home", tmp_path / "tmp")
+    return sound_homes.SoundHome(home, tmp_path / "tmp")
