@@ -87,7 +87,7 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (
         ("authorization",),  # Authorization: Bearer abc, "Authorization": "Basic abc", and schemes nobody knows
         _pattern(
-            rf"(\b(?:proxy-)?authorization{Q}?\s*[:=]\s*{Q}?\s*)(?:((?:bearer|basic|token|digest|apikey)\s+)"
+            rf"(\b(?:proxy-)?authorization{Q}?\s*[:=]\s*(?:{Q}\s*)?)(?:((?:bearer|basic|token|digest|apikey)\s+)"
             r"[^\s\"'\\,;]{3,}|([a-z][\w\-]*[ \t]+)(?=[^\s\"'\\]*\d|[^\s\"'\\]{16})[^\s\"'\\,;]{6,}"
             r"|[^\s\"'\\,;]{3,})",
             re.I,

@@ -7,11 +7,12 @@ write values. Every piece that could hold the secret goes; references (`$NAME`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 MARK = "[redacted]"
 
 NAME = (
+    r"(?=[pstcaemb])"  # First letters of what follows: most places are passed over at one look.
     r"(?:pass(?:wd|word|phrase|code)s?|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!over)(?<!under)pass|pwd|(?<![a-z])pw|(?<=\\[nrt])pw"
     r"|secret(?:[_\- ]?key(?:[_-]?base)?|s)?|token|(?:(?<![a-z])|(?<=\\[nrt]))creds?|credentials?"
     r"|(?:private|api|access|account|auth|encryption|signing|subscription|master|app)[_\- ]?key|bearer)"
@@ -108,6 +109,9 @@ _LOOKS_UP = re.compile(
 )
 """Calls whose first text names the thing that is asked for."""
 
+MOST_NAMES = 200
+"""Names whose values are read one by one. What stands behind so many goes whole: a hook must not be kept busy."""
+
 _BRACKET_LIMIT = 300
 """Characters of a bracket that are read."""
 
@@ -135,7 +139,7 @@ def redact_named(text: str, *, lines: bool) -> tuple[str, int]:
     """
     text, count = _replaced(text, _assigned(text, lines))
     for pattern in _OTHERS:
-        text, more = _replaced(text, _given(text, pattern))
+        text, more = _replaced(text, _values(text, pattern, lambda match: False))
         count += more
     if "</" in text:
         text, more = _replaced(
@@ -155,30 +159,26 @@ def _replaced(text: str, spans: Iterator[Span]) -> tuple[str, int]:
 
 def _assigned(text: str, lines: bool) -> Iterator[Span]:
     heredoc = text.find("<<")
-    at = 0
-    while match := _ASSIGNMENT.search(text, at):
-        at = match.end()
-        if NOT_SECRET_NAME.search(match["name"]):
-            continue
-        if _is_told(text, match):
-            continue
-        as_line = (
-            match["name"].lower() != "pass"
-            and match["sep"] in (":", "=")
-            and (lines or match["sep"] == ":" or -1 < heredoc < match.start())
-        )
-        for span in _Value(text, match, as_line).spans():
-            yield span
-            at = max(at, span[1])
+
+    def to_its_end(match: re.Match[str]) -> bool:
+        may = match["name"].lower() != "pass" and match["sep"] in (":", "=")
+        return may and (lines or match["sep"] == ":" or -1 < heredoc < match.start())
+
+    return _values(text, _ASSIGNMENT, to_its_end)
 
 
-def _given(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
-    at = 0
+def _values(text: str, pattern: re.Pattern[str], to_its_end: Callable[[re.Match[str]], bool]) -> Iterator[Span]:
+    """What the names that `pattern` finds are given; `to_its_end` tells of which the value may be a whole line."""
+    at = names = 0
     while match := pattern.search(text, at):
         at = match.end()
-        if NOT_SECRET_NAME.search(match["name"]):
+        if NOT_SECRET_NAME.search(match["name"]) or (pattern is _ASSIGNMENT and _is_told(text, match)):
             continue
-        for span in _Value(text, match, False).spans():
+        names += 1
+        if names > MOST_NAMES:
+            yield at, len(text)
+            return
+        for span in _Value(text, match, to_its_end(match)).spans():
             yield span
             at = max(at, span[1])
 

@@ -8,6 +8,7 @@ a crash at any point neither loses nor doubles a record.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -29,6 +30,9 @@ except ImportError:  # Windows: no advisory locks, so nobody else's spool is mer
 SUFFIX = ".jsonl"
 MEMORY_LIMIT = 20_000
 """Records held in memory where no folder at all can be written; further ones are counted as lost."""
+
+_LONGEST_LINE = 65_536
+"""Bytes kept of a line that cannot be read; what the plugin writes itself is a good deal shorter."""
 
 Record = dict[str, Any]
 
@@ -103,7 +107,10 @@ def _records(descriptor: int, start: int) -> Iterator[tuple[int, Record]]:
                 record = json.loads(line)
             except (ValueError, RecursionError):
                 record = None
-            yield offset, record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:200])}
+            yield (
+                offset,
+                record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:_LONGEST_LINE])},
+            )
 
 
 _alive: weakref.WeakSet[Spool] = weakref.WeakSet()
@@ -288,6 +295,7 @@ def set_aside(paths: Paths, record: Record) -> None:
     private_folder(paths.spool)
     descriptor = private_file(paths.spool / "unreadable.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
-        os.write(descriptor, _line(record))
+        if not _append(descriptor, record):
+            raise OSError(errno.ENOSPC, "there is no room to set a record aside")
     finally:
         os.close(descriptor)

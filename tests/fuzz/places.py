@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,6 +47,23 @@ def home(name: str = "home") -> Iterator[Home]:
 def deep_down(frames: int, do: Callable[[], T]) -> T:
     """What this gives where so many more frames of Python's stack are in use, as in an app or a host."""
     return deep_down(frames - 1, do) if frames else do()
+
+
+@contextlib.contextmanager
+def at_work_for_at_most(seconds: float) -> Iterator[None]:
+    """Fails where this takes so much processor time: a thousand times what is right, so that only work without a bound
+    does, on any machine."""
+
+    def stop(signum: int, frame: object) -> None:
+        raise AssertionError(f"still at work after {seconds} s of processor time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def remove() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import agent_ledger as door
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import ARGS_LIMIT, DIGEST_LIMIT, storable
 from agent_ledger.engine.redact import redact_text
+from agent_ledger.engine.secret_values import MOST_NAMES
 from agent_ledger.engine.tools import changes_state
 from tests.engine.homes import Home, Row, read_rows, until
 
@@ -224,6 +225,36 @@ def test_what_is_given_under_the_name_of_a_secret_stays_in_no_column(
     for text in texts_of(row):
         assert value not in text
         assert escaped not in text
+
+
+_PIECES = (
+    "password", "password=", '"password": ', "token: ", "secret_", "api_key ", "name: password value: ", "curl -u a:",
+    "mysql -p", "docker login ", "login x password ", "password '", "identified by '", "https://a:", "a://",
+    "authorization: ",
+    "bearer ", "basic ", "cookie: ", "-----BEGIN PRIVATE KEY-----", "sk-a", "eyJaaaaaaaa.", "123456789:A", "<<",
+    "<password>", "'",
+    '"', "\\", '\\"', "\\n", "\n", "\t", " ", "a", "1", "a.", "a-", "a_", "=", ":", "=>", "(", "[", "{", ")",
+    "]", "|", ";", ",",
+    "\n- ", "|\n ", "!Ref ", "new a(", "get(", "r'", "\'\'\'", "$", "--password ", "set -x ", "config set ",
+    "\u00a0", "\r\n",
+)  # fmt: skip
+"""What the patterns for secrets look for, and what they step over."""
+
+
+@fuzzed(2)
+@given(st.sampled_from(_PIECES), st.lists(st.sampled_from(_PIECES), min_size=1, max_size=3))
+@example("authorization: ", [" "])
+@example("authorization: ", ["\n"])
+@example("", ["new a(", "pw="])
+def test_no_text_keeps_a_hook_at_work_over_its_secrets(head: str, pieces: list[str]) -> None:
+    text = (head + "".join(pieces) * 20_000)[:20_000]
+    with places.at_work_for_at_most(30.0):
+        redact_text(text, lines=True)
+
+
+def test_behind_more_names_than_are_read_nothing_is_kept() -> None:
+    shown, _ = redact_text("token=a1b2c3d4; " * (MOST_NAMES + 50) + "Zq7x7!w")
+    assert "Zq7x7!w" not in shown
 
 
 # -- what the agent is told ------------------------------------------------------------------------------------------
