@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import os
 import sqlite3
 import subprocess
 import sys
@@ -156,6 +157,7 @@ def under_load(load: Load, processes: int) -> Seen:
         paths = Paths(place)
         _sessions.make(paths.state, max(STORE, load.sessions))
         fill(place, load.rows)
+        os.sync()  # Or the first hooks would wait for the disk to take what was made here.
         before = _size(paths)
         with panes((APP, place)) as ((app,), watcher):
             if load.rows:
