@@ -31,6 +31,24 @@ def test_files_that_may_not_grow_for_a_while(fault_home: FaultHome, seed: int) -
     fault_home.whole()
 
 
+def test_a_line_that_nobody_can_read_is_set_aside_whole_once_there_is_room(fault_home: FaultHome) -> None:
+    """Its file goes only when all of it stands somewhere else, and not a part of it."""
+    fault_home.run("start(); merged()")
+    fault_home.paths.spool.mkdir(mode=0o700, exist_ok=True)
+    torn = '{"kind":"issue","event":' + "x" * 2_000
+    fault_home.paths.spool.joinpath("1-aaaaaaaaaaaa-000001.jsonl").write_text(f"{torn}\n")
+    aside, earlier = fault_home.paths.spool / "unreadable.txt", "an earlier one" * 7_000
+    aside.write_text(f"{earlier}\n")
+    ended = fault_home.run("limit_size(99_000)\nstart()\nsay(merged(0.5))")
+    assert (ended.code, ended.out) == (0, "False\n"), ended
+    assert aside.read_text() == f"{earlier}\n"
+    assert len(fault_home.spool_files()) == 1
+    fault_home.recover()
+    (first, last) = aside.read_text().splitlines()
+    assert first == earlier
+    assert torn in last.replace("\\", "")
+
+
 @pytest.mark.rounds(14)
 def test_too_many_open_files_for_a_while(fault_home: FaultHome, seed: int) -> None:
     thrown = dice(seed, "files")
