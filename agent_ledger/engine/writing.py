@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from .paths import UnsafePathError
+from .paths import DATA_FOLDER, UnsafePathError, is_own_folder
 from .schema import COLUMNS, VERSION, ForeignSchemaError, columns_of
 
 PATIENCE_S = 5.0
@@ -19,6 +19,8 @@ PATIENCE_S = 5.0
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a ledger that is ours. Raises UnsafePathError, ForeignSchemaError, OSError, sqlite3.Error."""
+    if path.parent.parts[-2:] == DATA_FOLDER.parts and not is_own_folder(path.parent):
+        raise UnsafePathError(f"{path.parent} is a link, or a folder of another user")
     info = os.lstat(path)
     if not stat.S_ISREG(info.st_mode):
         raise UnsafePathError(f"{path} is a link or no file")

@@ -265,9 +265,12 @@ def test_the_ledger_is_read_through_a_link(home: Home, tmp_path: Path) -> None:
     assert [row["tool_call_id"] for row in json.loads(done.out)] == ["c1"]
 
 
-@pytest.mark.parametrize("command", [("prune", "--keep", "1", "--apply"), ("verify",)], ids=["prune", "verify"])
+@pytest.mark.parametrize("link", ["ledger", "lock", "data"])
+@pytest.mark.parametrize(
+    ("command", "code"), [(("prune", "--keep", "1", "--apply"), 4), (("verify",), 0)], ids=["prune", "verify"]
+)
 def test_the_commands_that_write_to_the_ledger_write_through_no_link(
-    home: Home, tmp_path: Path, command: tuple[str, ...]
+    home: Home, tmp_path: Path, command: tuple[str, ...], code: int, link: str
 ) -> None:
     for number in range(3):
         home.pre(call=f"c{number}")
@@ -275,12 +278,16 @@ def test_the_commands_that_write_to_the_ledger_write_through_no_link(
     home.pre(call="open")
     home.rows()
     home.recorder.keeper.close()
-    real = tmp_path / "real.db"
     with closing(sqlite3.connect(home.paths.ledger)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    os.rename(home.paths.ledger, real)
-    os.symlink(real, home.paths.ledger)
-    before = real.read_bytes()
+    place = {"ledger": home.paths.ledger, "lock": home.paths.turnstile, "data": home.paths.data}[link]
+    real = tmp_path / "real"
+    os.rename(place, real)
+    os.symlink(real, place)
+    ledger = Path(os.path.realpath(home.paths.ledger))
+    before = ledger.read_bytes()
     done = run(home.folder, *command)
-    assert "Traceback" not in done.err
-    assert real.read_bytes() == before
+    assert done.code == code
+    assert ("Nothing was dropped: " if command[0] == "prune" else "The verdicts were not stored: ") in done.err
+    assert ledger.read_bytes() == before
+    assert [log for log in ledger.parent.glob(f"{ledger.name}-wal") if log.stat().st_size] == []
