@@ -10,7 +10,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -101,6 +101,8 @@ class Feed:
         self._quick = _Line(path)
         self._slow = _Line(path)
         self._file: tuple[int, int] | None = None
+        self._written: tuple[int, int] | None = None
+        """Time and size of the file when it was last found sound."""
 
     async def __aenter__(self) -> Feed:
         return self
@@ -125,11 +127,15 @@ class Feed:
             await self.close()
             info = check(self.path)
         file = (info.st_dev, info.st_ino)
+        written = (info.st_mtime_ns, info.st_size)
         if file == self._file and self._quick.connection is not None:
+            if written != self._written and await self.ask(_has_log):
+                await asyncio.to_thread(_read_head, self.path)
+            self._written = written
             return False
         await self.close()
         await self._quick.opened()
-        self._file = file
+        self._file, self._written = file, written
         return True
 
     async def ask(self, question: Question[Answer]) -> Answer:
@@ -150,3 +156,17 @@ class Feed:
         """Closes for good: what is still asked fails."""
         self._quick.closed = self._slow.closed = True
         await self.close()
+
+
+def _has_log(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+
+def _read_head(path: Path) -> None:
+    """Raises sqlite3.Error where the file is no sound database any more, SourceError where it cannot be opened.
+
+    A connection with a write-ahead log believes what it read of the file itself before: only another one looks again.
+    The file seldom changes then, when the log is emptied into it or somebody damages it.
+    """
+    with closing(connect(path, timeout_s=BUSY_S)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

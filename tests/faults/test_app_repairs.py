@@ -62,7 +62,7 @@ def taken_back(store: Path) -> bool:
     return True
 
 
-@pytest.mark.rounds(2)
+@pytest.mark.rounds(1)
 def test_the_app_is_killed_in_the_middle_of_a_repair(store: Path, seed: int) -> None:
     thrown = dice(seed, "app killed")
     fault = {"step": thrown.choice(STEPS), "nth": 1, "act": "nothing", "target": "", "at": 0, "by": "", "kill": True}
@@ -96,7 +96,7 @@ def _killed(store: Path, fault: Fault) -> None:
         terminal.close()
 
 
-@pytest.mark.rounds(2)
+@pytest.mark.rounds(1)
 def test_a_repair_in_the_app_is_disturbed(store: Path, seed: int) -> None:
     """The copy, the journal or the store go or are others at a step; the app says what it did, and lives."""
     thrown = dice(seed, "app disturbed")

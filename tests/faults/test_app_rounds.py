@@ -91,7 +91,7 @@ UNSURE = (*DAMAGE, tables_of_somebody_else)
 """Harm that may be overlooked, or seen later, or make another file of it."""
 
 
-@pytest.mark.rounds(10)
+@pytest.mark.rounds(8)
 def test_a_ledger_breaks_under_the_app(stage: Stage, seed: int) -> None:
     thrown = dice(seed, "ledger")
     mode = thrown.choice(("delete", "wal"))
@@ -112,7 +112,7 @@ def test_a_ledger_breaks_under_the_app(stage: Stage, seed: int) -> None:
     assert GONE not in stage.text()
 
 
-@pytest.mark.rounds(8)
+@pytest.mark.rounds(6)
 def test_a_ledger_is_damaged_under_the_app(stage: Stage, seed: int) -> None:
     """Where nobody can foretell what will be seen of it."""
     thrown = dice(seed, "damage")
@@ -134,7 +134,7 @@ def test_a_ledger_is_damaged_under_the_app(stage: Stage, seed: int) -> None:
     stage.until("● live", word)
 
 
-@pytest.mark.rounds(2)
+@pytest.mark.rounds(1)
 def test_somebody_locks_the_ledger(stage: Stage, nursery: Nursery, seed: int) -> None:
     word = stage.good_ledger("delete")
     stage.show("1")
@@ -148,7 +148,7 @@ def test_somebody_locks_the_ledger(stage: Stage, nursery: Nursery, seed: int) ->
     stage.until("● live", "make of-the-holder")
 
 
-@pytest.mark.rounds(4)
+@pytest.mark.rounds(2)
 def test_a_session_store_breaks_under_the_app(stage: Stage, seed: int) -> None:
     thrown = dice(seed, "state")
     mode = thrown.choice(("delete", "wal"))
@@ -197,7 +197,7 @@ BESIDE = {
 """Files and folders beside the ledger, and the screen that shows most of each."""
 
 
-@pytest.mark.rounds(6)
+@pytest.mark.rounds(4)
 def test_what_lies_beside_the_ledger_is_not_what_it_should_be(stage: Stage, seed: int) -> None:
     thrown = dice(seed, "beside")
     name, key = thrown.choice(list(BESIDE.items()))

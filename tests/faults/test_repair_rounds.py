@@ -118,13 +118,13 @@ def fault_round(seed: int, request: pytest.FixtureRequest, tmp_path: Path, nurse
     return Round(seed, request.function.__name__, tmp_path, nursery)
 
 
-@pytest.mark.rounds(16)
+@pytest.mark.rounds(12)
 def test_killed_at_any_line(fault_round: Round) -> None:
     fault_round.strike("nothing", None, kill=True)
     fault_round.spared()
 
 
-@pytest.mark.rounds(16)
+@pytest.mark.rounds(12)
 def test_what_lies_beside_the_store_is_harmed(fault_round: Round) -> None:
     """The copy, the journal, the lock or their folder: cut, flipped or removed."""
     thrown = fault_round.dice
@@ -133,7 +133,7 @@ def test_what_lies_beside_the_store_is_harmed(fault_round: Round) -> None:
     fault_round.spared()
 
 
-@pytest.mark.rounds(12)
+@pytest.mark.rounds(8)
 def test_no_file_may_grow(fault_round: Round) -> None:
     """From some line on every write behind a size fails, as on a disk that is full."""
     size = fault_round.dice.choice((0, 512, 4096, 70_000, 200_000))
@@ -141,20 +141,20 @@ def test_no_file_may_grow(fault_round: Round) -> None:
     fault_round.spared()
 
 
-@pytest.mark.rounds(10)
+@pytest.mark.rounds(6)
 def test_somebody_locks_the_store(fault_round: Round) -> None:
     fault_round.strike("lock", fault_round.mended.store)
     fault_round.spared()
 
 
-@pytest.mark.rounds(10)
+@pytest.mark.rounds(6)
 def test_an_older_copy_is_put_in_the_place_of_the_store(fault_round: Round) -> None:
     """What a person does who restores a backup at the wrong moment."""
     fault_round.strike("replace", fault_round.mended.store)
     fault_round.spared()
 
 
-@pytest.mark.rounds(16)
+@pytest.mark.rounds(12)
 def test_the_store_itself_is_harmed(fault_round: Round) -> None:
     """The file, its log or its journal: cut, flipped or removed."""
     thrown = fault_round.dice
@@ -178,7 +178,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.rounds(10)
+@pytest.mark.rounds(6)
 def test_the_disk_is_full(seed: int, small_disk: Path, nursery: Nursery) -> None:
     fault_round = Round(seed, "full disk", small_disk, nursery)
     fault_round.strike("fill", small_disk, fault_round.dice.choice((0, 4096, 40_000, 150_000)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +63,16 @@ async def test_each_change_comes_with_counts_that_agree(paths: Paths, start_writ
         assert fourth.totals == Totals(rows=2, error=1, revived=1)
 
 
+def overwrite(path: Path, at: int, new: bytes) -> bytes:
+    """Bytes in the middle of a file, by another process. Returns those that stood there."""
+    script = (
+        "import os, sys\nat, new = int(sys.argv[2]), bytes.fromhex(sys.argv[3])\nfile = os.open(sys.argv[1], os.O_RDWR)\n"
+        "print(os.pread(file, len(new), at).hex())\nos.pwrite(file, new, at)"
+    )
+    words = [sys.executable, "-c", script, str(path), str(at), new.hex()]
+    return bytes.fromhex(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+
 async def test_file_replaced_by_rename_is_read_anew(paths: Paths, tmp_path: Path, start_writer: Start) -> None:
     start_writer().issue(100)
     make_ledger(tmp_path / "other" / "copy.db", 3, mode="delete")
@@ -88,6 +100,21 @@ async def test_file_deleted_and_made_again(paths: Paths, start_writer: Start) ->
         writer.issue(201)
         seen = await ear.until(lambda change: change.totals.rows == 2)
         assert (seen.health.state, seen.reset) == ("ok", True)
+
+
+async def test_damage_under_a_write_ahead_log_is_seen(paths: Paths, start_writer: Start) -> None:
+    """A connection that read the head before the damage believes what it read: somebody must look again."""
+    writer = start_writer()
+    writer.issue(100)
+    writer.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    async with LedgerSource(paths) as source, listening(source.changes()) as ear:
+        await ear.until(lambda change: change.totals.rows == 1)
+        sound = overwrite(paths.ledger, 0, b"\xff" * 100)
+        seen = await ear.until(lambda change: change.health.state == "unreadable")
+        assert (seen.reset, seen.totals.rows) == (False, 1)
+        assert "is no SQLite database" in seen.health.text
+        overwrite(paths.ledger, 0, sound)
+        assert (await ear.until(lambda change: change.health.state == "ok")).reset
 
 
 async def test_pruned_head_means_to_forget(paths: Paths, start_writer: Start) -> None:
