@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.routing.repair.settle import Repair
 
 from .record_table import Field, Records, RecordTable
@@ -14,7 +15,7 @@ _STYLES = {"applied": "record--low", "unclear": "record--high", "unreadable": "r
 
 
 class RepairList(RecordTable[Repair]):
-    """Newest first."""
+    """Newest first. Ids and copies are named by files, which anybody may have put there."""
 
     def __init__(
         self, repairs: Records[Repair], time_of: Callable[[float | None], str], *, id: str | None = None
@@ -23,8 +24,8 @@ class RepairList(RecordTable[Repair]):
             Field("STATE", 13, lambda one: (_state(one), _STYLES.get(one.state, "record--quiet"))),
             Field("WHEN", 11, lambda one: (time_of(one.at) if math.isfinite(one.at) else "", ""), right=True),
             Field("ROWS", 5, lambda one: (str(len(one.orphan_ids) or ""), ""), right=True, from_width=50),
-            Field("REPAIR", 21, lambda one: (one.repair_id, "record--name")),
-            Field("BACKUP", 0, lambda one: (one.backup.name, "record--quiet"), from_width=80),
+            Field("REPAIR", 21, lambda one: (inert(one.repair_id), "record--name")),
+            Field("BACKUP", 0, lambda one: (inert(one.backup.name), "record--quiet"), from_width=80),
         )
         super().__init__("Past repairs", repairs, fields, follow=False, id=id)
 

@@ -16,6 +16,9 @@ import pytest
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import utc_text
 from ledger_tui.routing.anomalies.kinds import KINDS
+from ledger_tui.routing.read import read_store
+from ledger_tui.routing.repair.apply import apply
+from ledger_tui.routing.repair.plan import look, propose
 from tests.app.sessions import COLUMNS
 from tests.engine.homes import Home
 
@@ -49,6 +52,7 @@ def plant(folder: Path) -> list[str]:
     _by_other_software(paths)
     _sessions(folder)
     _files(paths)
+    _repairs(folder)
     return notices
 
 
@@ -177,6 +181,20 @@ def _session(db: sqlite3.Connection, id: str, start: float, **columns: Any) -> N
             "INSERT INTO messages(session_id, role, content, timestamp) VALUES(?, ?, ?, ?)",
             (id, role, content, start + 60 * number),
         )
+
+
+def _repairs(folder: Path) -> None:
+    """A repair that was made, and copies of its journal under hostile names, hostile where text stands in it."""
+    store, lost = folder / "state.db", frozenset({f"lost {SAMPLES[-3].text}"})
+    plan = propose(store, look(read_store(store, folder)), now=time.time(), only=lost)
+    done = apply(store, folder, plan, clock=time.time, stopped_by=RAW, chosen_by=RAW)
+    journal = done.backup.with_suffix(".json")
+    known = json.loads(journal.read_text("ascii"))
+    for text in map(file_name, TEXTS[:8]):
+        said = {"repair_id": text, "backup": f"{text}.db", "chosen_by": text, "stopped_by": text, "endings": [text]}
+        more = {"adoptions": [{**one, "donor": text, "evidence": text} for one in known["adoptions"]]}
+        checks = [{"check": text, "state": text, "text": text, "remedy": text}]
+        _put(journal.with_name(f"{text}.json"), json.dumps({**known, **said, **more, "checks": checks, "at": 1.0}))
 
 
 def _files(paths: Paths) -> None:
