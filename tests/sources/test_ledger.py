@@ -66,7 +66,8 @@ async def test_each_change_comes_with_counts_that_agree(paths: Paths, start_writ
 def overwrite(path: Path, at: int, new: bytes) -> bytes:
     """Bytes in the middle of a file, by another process. Returns those that stood there."""
     script = (
-        "import os, sys\nat, new = int(sys.argv[2]), bytes.fromhex(sys.argv[3])\nfile = os.open(sys.argv[1], os.O_RDWR)\n"
+        "import os, sys\nfile = os.open(sys.argv[1], os.O_RDWR)\n"
+        "at, new = int(sys.argv[2]), bytes.fromhex(sys.argv[3])\n"
         "print(os.pread(file, len(new), at).hex())\nos.pwrite(file, new, at)"
     )
     words = [sys.executable, "-c", script, str(path), str(at), new.hex()]
