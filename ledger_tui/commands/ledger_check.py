@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +23,9 @@ from ledger_tui.sources import snapshot
 SHOWN = 10
 """Findings that are told to a person; `--json` has up to a hundred."""
 
+_LONG_S = 1.0
+"""Seconds after which a person wants to know that something goes on."""
+
 
 def checked(
     context: typer.Context,
@@ -29,13 +38,16 @@ def checked(
     """Check that no recorded call was edited, deleted, reordered or cut off since. Exit 1 when one was."""
     place: Place = context.obj
     expected = _expected(expect)
-    report = _check(place, expected) if place.ledger_exists() else Checked()
+    report = _check(place, expected, quiet=json) if place.ledger_exists() else Checked()
+    if expected is not None and not report.records and report.whole:
+        report.expected = False
+        report.add(None, "cut off", "The head that was noted is not in this chain: no record with a seal is here.")
     if json:
         print_json(as_json(place, report))
     else:
-        for line in as_text(place, report):
+        for line in as_text(place, report, asked=expected is not None):
             say(line)
-    raise typer.Exit(DONE if report.whole else FOUND)
+    raise typer.Exit(DONE if _fine(report, expected) else FOUND)
 
 
 def _expected(text: str | None) -> Head | None:
@@ -47,9 +59,40 @@ def _expected(text: str | None) -> Head | None:
     return head
 
 
-def _check(place: Place, expected: Head | None) -> Checked:
+def _check(place: Place, expected: Head | None, *, quiet: bool) -> Checked:
     with snapshot.reading_ledger(place.ledger) as ledger:
-        return check_chain(ledger.connection, expected=expected) if ledger.shape.columns else Checked()
+        if not ledger.shape.columns:
+            return Checked()
+        with _progress(ledger.connection, quiet=quiet) as tell:
+            return check_chain(ledger.connection, tell, expected)
+
+
+@contextmanager
+def _progress(connection: sqlite3.Connection, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """Says on a terminal how far a long check is, on one line that is wiped away afterwards."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    (total,) = connection.execute("SELECT count(*) FROM ledger").fetchone()
+    began = time.monotonic()
+    told = ""
+
+    def tell(rows: int) -> None:
+        nonlocal told
+        if time.monotonic() - began > _LONG_S:
+            told = f"checking the calls: {min(100, 100 * rows // max(1, total))} %"
+            print(f"\r{told}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if told:
+            print(f"\r{' ' * len(told)}\r", end="", file=sys.stderr, flush=True)
+
+
+def _fine(report: Checked, expected: Head | None) -> bool:
+    """Whole, and the head that was asked for is there."""
+    return report.whole and (expected is None or report.expected is True)
 
 
 def as_json(place: Place, report: Checked) -> dict[str, Any]:
@@ -64,6 +107,7 @@ def as_json(place: Place, report: Checked) -> dict[str, Any]:
         "uncovered": report.uncovered,
         "pruned": report.pruned,
         "pruned_by_hand": report.by_hand,
+        "pruned_at": _pruned_at(report),
         "unproven": report.unproven,
         "first": found[0] if found else None,
         "broken": report.broken,
@@ -75,44 +119,72 @@ def as_json(place: Place, report: Checked) -> dict[str, Any]:
     }
 
 
-def as_text(place: Place, report: Checked) -> list[str]:
-    """The same for a person: the verdict, what it rests on, what it cannot say."""
+def as_text(place: Place, report: Checked, *, asked: bool = False) -> list[str]:
+    """The same for a person: the verdict, what it rests on, what it cannot say. `asked`: for a head, by --expect."""
     if report.state == "empty":
         return [f"Nothing recorded yet: {inert(str(place.ledger))} holds no call."]
     lines = [_verdict(report)]
     lines += [f"  {inert(one.text)}" for one in report.found[:SHOWN]]
     if report.broken > SHOWN:
         lines.append(f"  and {report.broken - SHOWN} more; --json has the first hundred.")
-    if report.uncovered:
+    if report.uncovered and report.state != "not covered":
         lines.append(f"{_calls(report.uncovered)} from before there were seals: nothing can be told of them.")
-    if report.pruned:
-        how = "no record says who took them, so it may have been a person's own DELETE" if report.by_hand else "pruned"
-        lines.append(f"{_calls(report.pruned)} at numbers that are gone: {how}.")
-    if report.unproven:
-        lines.append(f"{report.unproven} records built on one of those: their place in time cannot be proven.")
-    if report.expected is not None or report.broken == 0:
-        lines += _head(report)
+    lines += _gone(report)
+    lines += _head(report, asked)
     return [*lines, *([PROVES] if report.whole and report.records else []), LIMITS]
 
 
 def _verdict(report: Checked) -> str:
     if report.broken:
-        return f"Not whole: {report.broken} of {report.records} records or places do not fit. The first:"
+        of = f" of {_records(report.records)}" if report.records else ""
+        return f"Not whole. Found wrong: {report.broken}{of}. The first:"
     if report.state == "not covered":
         return f"{_calls(report.rows)}, none with a seal: there is nothing to check."
-    return f"Whole: {report.records} records of {_calls(report.rows - report.uncovered)}."
+    return f"Whole: {_records(report.records)} of {_calls(report.rows - report.uncovered)}."
 
 
-def _head(report: Checked) -> list[str]:
+def _gone(report: Checked) -> list[str]:
     lines = []
-    if report.expected is not None:
+    if report.pruned:
+        at = _pruned_at(report)
+        how = f"pruned, last at {at}" if at else "pruned"
+        if report.by_hand:
+            how = "no record says who took the oldest, so it may have been a person's own DELETE"
+        lines.append(f"{_calls(report.pruned)} gone from the ledger: {how}.")
+    if report.unproven:
+        verb = "record builds" if report.unproven == 1 else "records build"
+        lines.append(f"{report.unproven} {verb} on one that went with them: what stood between cannot be proven.")
+    return lines
+
+
+def _pruned_at(report: Checked) -> str | None:
+    """When `prune` last ran, to the second; None when it never did, or at a time that is none."""
+    if report.pruned_us is None:
+        return None
+    try:
+        return datetime.fromtimestamp(report.pruned_us // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _head(report: Checked, asked: bool) -> list[str]:
+    lines = []
+    if report.expected:
+        whole = ", and so is everything that was recorded before it" if report.whole else ""
+        lines.append(f"The head that you noted is still there{whole}.")
+    elif report.expected is None and asked:
         lines.append(
-            "The head that you noted is still there." if report.expected else "The head that you noted is not."
+            "Whether the head that you noted was there cannot be told: where it belongs, records were pruned. Note a"
+            " new head after pruning."
         )
     if report.head is not None and report.whole:
         lines.append(f"Head: {report.head}")
         lines.append("Note it where the agent cannot write, and give it to --expect another time.")
     return lines
+
+
+def _records(number: int) -> str:
+    return "1 record" if number == 1 else f"{number} records"
 
 
 def _calls(number: int) -> str:

@@ -79,11 +79,9 @@ def test_reported_revived_and_the_notice_told(home: Home) -> None:
     assert "#1" in home.turn(2)
     home.post(call="c2")
     assert "land" in home.turn(3)
-    names = whole(home)
-    assert names == [
-        "issue of 1", "issue of 2", "reported of 1", "reported of 2", "verdict: unknown of 1", "verdict: unknown of 2",
-        "settle of 2",
-    ]  # fmt: skip
+    # Whether there was time to look for a verdict in the turn is up to the machine.
+    names = [name for name in whole(home) if not name.startswith("verdict")]
+    assert names == ["issue of 1", "issue of 2", "reported of 1", "reported of 2", "settle of 2"]
 
 
 def test_never_announced_announced_late_and_the_conversation_named(home: Home) -> None:

@@ -70,7 +70,7 @@ def test_text_that_is_none_is_found_wherever_it_stands() -> None:
 AMENDMENTS: dict[str, Callable[[Made], None]] = {
     "kind": lambda made: made.do("UPDATE amendment SET kind='reported' WHERE ledger_id=7"),
     "what it did": lambda made: made.do("UPDATE amendment SET did=replace(did,'later','other') WHERE ledger_id=7"),
-    "what it did, as nothing sensible": lambda made: made.do(f"UPDATE amendment SET did='{'[' * 50_000}' WHERE ledger_id=7"),
+    "nonsense": lambda made: made.do(f"UPDATE amendment SET did='{'[' * 50_000}' WHERE ledger_id=7"),
     "number": lambda made: made.do("UPDATE amendment SET number=number+1 WHERE ledger_id=7"),
     "number as text": lambda made: made.do("UPDATE amendment SET number='x' WHERE ledger_id=7"),
     "time": lambda made: made.do("UPDATE amendment SET changed=changed+1 WHERE ledger_id=7"),
