@@ -16,7 +16,7 @@ from agent_ledger.engine.place import Place
 from tests.engine.homes import until
 
 from .children import Child
-from .rounds import CALLS, FaultHome, dice
+from .rounds import CALLS, DAMAGE, FaultHome, dice
 
 HOST = f"""{CALLS}
 from agent_ledger.engine import keeper
@@ -235,6 +235,30 @@ def test_faults_in_any_order(stage: Stage, fault_home: FaultHome, seed: int) -> 
         host.kill()
         host.end()
     print(*stage.told, sep=", ")
+    fault_home.recover()
+    fault_home.whole(apart=stage.apart)
+
+
+@pytest.mark.rounds(24)
+def test_a_ledger_damaged_under_its_host(stage: Stage, fault_home: FaultHome, seed: int) -> None:
+    """The hooks go on, whatever becomes of the file; once it is out of the way all that follows is kept."""
+    thrown = dice(seed, "under")
+    for _ in range(3):
+        stage.calls()
+    stage.notice()
+    for _ in range(thrown.randint(1, 3)):
+        path = fault_home.paths.data / thrown.choice(("ledger.db", "ledger.db-wal"))
+        if path.exists():
+            stage.told.append(thrown.choice(DAMAGE)(path, thrown))
+        stage.calls()
+        stage.turn()
+    stage.remove_ledger()
+    stage.calls()
+    print(*stage.told, sep=", ")
+    for host in stage.hosts:
+        stage.do(host, "merged")
+        host.kill()
+        assert "Traceback" not in host.end().err
     fault_home.recover()
     fault_home.whole(apart=stage.apart)
 
