@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import agent_ledger as door
 from agent_ledger.engine import settings
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy import load as tool_load
@@ -153,6 +154,37 @@ def test_a_mode_is_one_of_three_words_or_none(data: bytes) -> None:
     mode = mode_of(put("policy_mode", data))
     assert mode.valid == (mode.value in MODES)
     assert not mode.valid or data.strip().removeprefix(b"\xef\xbb\xbf").decode() == mode.value
+
+
+@fuzzed()
+@given(
+    some.files(tool_policies), some.files(prompt_policies), st.sampled_from((*MODES, "", "Enforce\n")),
+    some.call_payloads, some.turns,
+)  # fmt: skip
+def test_under_any_policy_a_hook_lets_pass_or_blocks_with_a_sentence(
+    tools: bytes, prompts: bytes, mode: str, call: dict[str, Any], turn: dict[str, Any]
+) -> None:
+    door._complained.clear()
+    door._refused_turns.clear()
+    with places.home("policies") as home:
+        for path, data in (
+            (home.paths.policy, tools), (home.paths.prompt_policy, prompts), (home.paths.policy_mode, mode.encode()),
+            (home.paths.prompt_policy_mode, mode.encode()),
+        ):  # fmt: skip
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_bytes(data)
+        home.clock.advance(2.0)
+        answer = door.pre_tool_call(**call)
+        told_turn = door.pre_llm_call(**turn)
+    assert not door._complained, door._complained
+    if answer is not None:
+        assert answer["action"] == "block"
+        assert inert(answer["message"]) == answer["message"]
+    if told_turn is not None and "action" in told_turn:
+        assert told_turn["message"].strip()
+    if mode == "off":
+        assert answer is None
+        assert told_turn is None or set(told_turn) == {"context"}
 
 
 @pytest.mark.parametrize("entry", ["kind", "severity", "check", "count", "per"])
