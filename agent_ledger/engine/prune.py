@@ -105,6 +105,8 @@ def _bite(connection: sqlite3.Connection, through: int, most: int, now_us: int) 
         ]
         if ids:
             span = (ids[0], ids[-1])
+            chain = ChainWriter(connection)
+            chain.head()  # Looked up now: the last record may be one of those that go.
             record = _record(connection, span)
             connection.execute(f"DELETE FROM ledger WHERE id BETWEEN ? AND ? AND {_SETTLED}", span)
             for beside in ("notice_item", "verdict"):
@@ -113,7 +115,7 @@ def _bite(connection: sqlite3.Connection, through: int, most: int, now_us: int) 
                     " AND NOT EXISTS (SELECT 1 FROM ledger WHERE id = ledger_id)",
                     span,
                 )
-            ChainWriter(connection).note(PRUNED, record, now_us=now_us)
+            chain.note(PRUNED, record, now_us=now_us)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
