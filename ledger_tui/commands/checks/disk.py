@@ -32,8 +32,8 @@ def writable(place: Place) -> Check:
             f"The disk of {folder} takes no writes (it is mounted read-only); records are spooled elsewhere meanwhile.",
             "Mount it for writing again, or find out in the system's log why it no longer is.",
         )
-    for path in (folder, *(path for path in (place.ledger,) if path.is_file())):
-        if not os.access(path, os.W_OK | (os.X_OK if path.is_dir() else 0)):
+    for path, wanted in ((folder, os.W_OK | os.X_OK), (place.ledger, os.W_OK)):
+        if os.path.exists(path) and not os.access(path, wanted):
             return Check(
                 "writable",
                 FAIL,
@@ -65,7 +65,7 @@ def _room(folder: Path) -> Check:
 
 def _nearest(folder: Path) -> Path:
     """The folder itself, or the one in which it would be made."""
-    return next((one for one in (folder, *folder.parents) if one.is_dir()), Path(folder.anchor))
+    return next((one for one in (folder, *folder.parents) if os.path.isdir(one)), Path(folder.anchor))
 
 
 def _status(folder: Path) -> os.statvfs_result | None:
@@ -125,7 +125,7 @@ def _shared(folder: Path) -> Check:
 
 
 def _usable(folder: Path) -> bool:
-    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _stranded(place: Place, around: Paths) -> Check:
@@ -150,7 +150,7 @@ def _other_folders(place: Place, around: Paths) -> Iterator[Path]:
     mine = around.spool_elsewhere
     for top in (*filter(None, map(place.environ.get, _TEMPORARY)), "/tmp", "/var/tmp"):
         folder = Path(top).absolute() / mine.name
-        if folder != mine and folder.is_dir() and not folder.is_symlink() and not _is_same(folder, mine):
+        if folder != mine and os.path.isdir(folder) and not os.path.islink(folder) and not _is_same(folder, mine):
             yield folder
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 from agent_ledger.engine import settings
+from agent_ledger.engine.policy.mode import MODES, mode_of
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
 from ledger_tui.commands.place import Place
-from ledger_tui.commands.status import read_mode
 from ledger_tui.sources.small_files import read_text
 
 
 def home(place: Place) -> Check:
-    if place.home.is_dir():
-        return Check("home", OK, f"The Hermes home is {place.home}.")
+    if os.path.isdir(place.home):
+        if os.access(place.home, os.R_OK | os.X_OK):
+            return Check("home", OK, f"The Hermes home is {place.home}.")
+        return Check(
+            "home",
+            FAIL,
+            f"{place.home} cannot be entered by you, so what follows tells little.",
+            "Look as the user as whom the host runs, or give the folder back to yourself.",
+        )
     return Check(
         "home",
         FAIL,
@@ -44,16 +53,14 @@ def settings_file(place: Place) -> Check:
 def policy_modes(place: Place) -> list[Check]:
     checks = []
     for name in ("policy_mode", "prompt_policy_mode"):
-        mode = read_mode(place.data / name)
-        if mode == "invalid":
-            checks.append(
-                Check(
-                    name.replace("_", "-"),
-                    WARN,
-                    f"{place.data / name} holds no word that is understood.",
-                    "Write one of off, dry_run, enforce into it.",
-                )
-            )
-        else:
-            checks.append(Check(name.replace("_", "-"), OK, f"The mode is {mode}."))
+        path = place.data / name
+        mode = mode_of(path)
+        if mode.valid:
+            checks.append(Check(name.replace("_", "-"), OK, f"The mode is {mode.value}."))
+            continue
+        why = (
+            "holds no word that is understood" if os.access(path, os.R_OK) and os.path.isfile(path) else "is unreadable"
+        )
+        remedy = f"Write one of {', '.join(MODES)} into it; until then the last mode that was read stays in force."
+        checks.append(Check(name.replace("_", "-"), WARN, f"{path} {why}.", remedy))
     return checks

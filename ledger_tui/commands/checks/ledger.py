@@ -33,6 +33,9 @@ def ledger(place: Place) -> tuple[list[Check], dict[str, int], SourceError | Non
     lost = _log_without_ledger(place)
     if lost is not None:
         return [lost, *_ground(place, None), hash_key(place, None)], {}, None
+    closed = _closed(place.ledger)
+    if closed is not None:
+        return [closed, *_ground(place, None)], {}, None
     if not place.ledger_exists():
         text = f"Nothing is recorded yet: {place.ledger} is made with the first call."
         return [Check("ledger", OK, text), *_ground(place, None), hash_key(place, None)], {}, None
@@ -49,6 +52,18 @@ def ledger(place: Place) -> tuple[list[Check], dict[str, int], SourceError | Non
         rest = [check for check in (*_ground(place, None), hash_key(place, None)) if check.check not in told]
         check = Check("ledger", FAIL, f"{error.path} {error.reason}.", _capital(error.remedy))
         return [check, *checks, *rest], {}, error
+
+
+def _closed(path: Path) -> Check | None:
+    """Nobody who may not look into its folder knows whether a ledger is there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        remedy = "Look as the user as whom the host runs, or check the rights of its folder."
+        return Check("ledger", FAIL, f"{path} cannot be looked at ({error.strerror}).", remedy)
+    return None
 
 
 def _log_without_ledger(place: Place) -> Check | None:

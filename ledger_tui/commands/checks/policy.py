@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.mode import mode_of
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
@@ -16,7 +18,7 @@ def policy_file(place: Place, kind: Kind) -> Check:
     path = place.data / kind.file
     on = mode in ("dry_run", "enforce")
     refused = f" Until that is mended {kind.refused}." if mode == "enforce" else ""
-    if not path.exists():
+    if not os.path.lexists(path):
         if not on:
             return Check(kind.command, OK, f"There is no {kind.title}.")
         remedy = f"Copy {kind.example.name} from the plugin's folder there, or write off into {kind.mode}."

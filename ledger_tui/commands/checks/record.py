@@ -34,7 +34,13 @@ def chain(reading: Reading) -> Check:
     if rows > (_ROWS_WAL if reading.shape.wal else _ROWS_SHARED):
         text = f"{amount(rows, 'call')} are too many to check their chain in passing."
         return Check("chain", UNKNOWN, text, "Run: ledger-tui ledger-check")
-    return _told(check_chain(reading.connection))
+    try:
+        return _told(check_chain(reading.connection))
+    except sqlite3.OperationalError as error:  # A column is missing, or text that is none.
+        text = f"The chain cannot be read ({error})."
+        return Check(
+            "chain", UNKNOWN, text, "Let Hermes record a call with this plugin, then run: ledger-tui ledger-check"
+        )
 
 
 def _told(found: Checked) -> Check:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from ledger_tui.commands import surveys
-from ledger_tui.commands.checks import FAIL, OK, WARN, Check
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
 from ledger_tui.routing.repair import journal
@@ -50,6 +52,9 @@ def mended(place: Place) -> Check:
     if cut_short:
         remedy = f"Run: ledger-tui --state {cut_short[-1].store} repair-undo, which first brings it to an end."
         return Check("repairs", WARN, f"A repair was cut short. {cut_short[-1].text}.", remedy)
+    if journal.folder(place.home) in odd:
+        text = f"{journal.folder(place.home)} cannot be looked into, so whether a repair was cut short is not known."
+        return Check("repairs", UNKNOWN, text, "Look as its owner.")
     if odd:
         remedy = "Keep it and the copy beside it: by that copy the rows can be put back by hand."
         return Check(
@@ -60,7 +65,7 @@ def mended(place: Place) -> Check:
 
 def _backups(place: Place) -> Check:
     """Is the copy there that was made before each repair which is in effect?"""
-    gone = [one for one in repairs(place.home) if one.state == journal.APPLIED and not one.backup.is_file()]
+    gone = [one for one in repairs(place.home) if one.state == journal.APPLIED and not os.path.isfile(one.backup)]
     if not gone:
         return Check("repairs", OK, "No repair was cut short.")
     others = f" (and of {len(gone) - 1} more)" if len(gone) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,9 @@ def _remedy(found: _Waiting) -> str:
 
 def _look(around: Paths, merged: Mapping[str, int]) -> _Waiting:
     found = _Waiting()
+    for folder in (around.spool, around.spool_elsewhere):
+        if _is_closed(folder):
+            found.locked_up = str(folder)
     for path in spool.files(around):
         try:
             _count(path, merged.get(path.name, 0), found)
@@ -78,6 +82,17 @@ def _look(around: Paths, merged: Mapping[str, int]) -> _Waiting:
         except OSError:
             found.locked_up = found.locked_up or str(path)
     return found
+
+
+def _is_closed(folder: Path) -> bool:
+    """Is there a folder into which we cannot look?"""
+    try:
+        os.listdir(folder)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _count(path: Path, start: int, found: _Waiting) -> None:
