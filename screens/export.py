@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +17,13 @@ from typing import Any
 from agent_ledger.engine.paths import in_data_folder
 from agent_ledger.engine.queries import call_json
 from agent_ledger.engine.records import Call
+from ledger_tui.sources.forms import csv_cell, document
 from ledger_tui.sources.outgoing import Hider
 
 from .calls_model import CallsModel
 from .feeds import LedgerFeed
 
 PAGE = 1000
-
-_FORMULA = ("=", "+", "-", "@")
 
 
 class ExportError(Exception):
@@ -64,7 +62,7 @@ def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> Exported:
     path, kind = _target(name)
     hide = Hider()
     if kind == ".json":
-        text = json.dumps([hide.counting(shape) for shape in shapes], ensure_ascii=False, indent=1) + "\n"
+        text = document([hide.counting(shape) for shape in shapes], indent=1) + "\n"
     else:
         text = _csv([hide(shape) for shape in shapes])
     _write(path, text)
@@ -106,17 +104,8 @@ def _csv(shapes: Sequence[Mapping[str, Any]]) -> str:
         writer = csv.DictWriter(out, list(shapes[0]), lineterminator="\n")
         writer.writeheader()
         for shape in shapes:
-            writer.writerow({name: _cell(value) for name, value in shape.items()})
+            writer.writerow({name: csv_cell(value) for name, value in shape.items()})
     return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """Lists and objects as JSON. A text that a spreadsheet would take for a formula gets a quote before it."""
-    if isinstance(value, (dict, list)):
-        value = json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return "'" + value
-    return value
 
 
 def _write(path: Path, text: str) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json as jsonlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from agent_ledger.engine.inert import inert
 from agent_ledger.engine.queries import Filter
 from ledger_tui.commands.calls import limit_of, since_seconds, state_set
 from ledger_tui.commands.errors import usage
@@ -22,6 +19,7 @@ from ledger_tui.commands.output import warn, write_json_list
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.commands.target import target
+from ledger_tui.sources.forms import csv_cell, markdown_cell
 from ledger_tui.sources.outgoing import Hider
 
 Row = Mapping[str, Any]
@@ -44,12 +42,6 @@ _MARKDOWN_COLUMNS = (
     "remarks",
 )
 
-_FORMULA = re.compile(r"(^|;)(?=[\s\"']*[=+\-@＝＋－＠])")
-"""Where a spreadsheet would begin a formula, also by full-width forms: some take a semicolon for the end of a cell."""
-
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@]|:(?=//))")
-"""Markup, and what some readers make a link of by itself."""
-
 
 def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """A head line and one line for each row; no cell can start a formula."""
@@ -59,35 +51,12 @@ def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         writer.writerow([csv_cell(row[name]) for name in _COLUMNS])
 
 
-def csv_cell(value: Any) -> str:
-    text = _cell(value)
-    return _FORMULA.sub(r"\1'", text) if isinstance(value, str | dict | list) else text
-
-
-def _cell(value: Any) -> str:
-    """A value as one inert line: lists of sentences joined, objects as JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return inert(" ".join(value))
-    if isinstance(value, (dict, list)):
-        return inert(jsonlib.dumps(value, ensure_ascii=False))
-    return inert(str(value))
-
-
 def as_markdown(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """A table. Nothing in a cell is taken for markup or HTML."""
     stream.write("| " + " | ".join(name.replace("_", " ") for name in _MARKDOWN_COLUMNS) + " |\n")
     stream.write("|" + " --- |" * len(_MARKDOWN_COLUMNS) + "\n")
     for row in rows:
         stream.write("| " + " | ".join(markdown_cell(row[name]) for name in _MARKDOWN_COLUMNS) + " |\n")
-
-
-def markdown_cell(value: Any) -> str:
-    text = _cell(value).replace("&", "&amp;").replace("<", "&lt;")
-    return _MARKDOWN.sub(r"\\\1", text)
 
 
 _WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {

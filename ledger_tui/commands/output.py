@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from rich.cells import cell_len, set_cell_size
 
 from agent_ledger.engine.inert import inert
+from ledger_tui.sources.forms import document
 
 
 def print_json(value: Any) -> None:
@@ -37,22 +36,6 @@ def print_json_line(value: Any) -> None:
     """One document on one line, sent at once: for pipes that wait for it."""
     sys.stdout.write(document(value) + "\n")
     sys.stdout.flush()
-
-
-def document(value: Any, indent: int | None = None) -> str:
-    """A value as JSON text in ASCII."""
-    try:
-        return json.dumps(value, ensure_ascii=True, indent=indent, allow_nan=False)
-    except ValueError:  # Python reads NaN in arguments, but JSON has no such number.
-        return json.dumps(_finite(value), ensure_ascii=True, indent=indent, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(part) for part in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def say(line: str = "") -> None:

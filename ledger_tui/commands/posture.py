@@ -16,10 +16,11 @@ from agent_ledger.engine.posture import reading as posture_reading
 from ledger_tui.commands import export
 from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import unreadable, usage
-from ledger_tui.commands.output import document, print_json, say
+from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.target import target
 from ledger_tui.sources import snapshot
+from ledger_tui.sources.forms import csv_cell, document, markdown_cell
 from ledger_tui.sources.outgoing import Hider
 
 COLUMNS = (
@@ -97,7 +98,7 @@ def as_csv(shape: Mapping[str, Any], stream: TextIO) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows_with_rest(shape):
-        writer.writerow([export.csv_cell(row[name]) for name in COLUMNS])
+        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
 
 
 def as_markdown(shape: Mapping[str, Any], stream: TextIO) -> None:
@@ -107,10 +108,10 @@ def as_markdown(shape: Mapping[str, Any], stream: TextIO) -> None:
     stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
     stream.write("|" + " --- |" * len(COLUMNS) + "\n")
     for row in rows_with_rest(shape):
-        stream.write("| " + " | ".join(export.markdown_cell(row[name]) for name in COLUMNS) + " |\n")
-    stream.write(f"\n{export.markdown_cell(shape['formula'])}\n\n")
+        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+    stream.write(f"\n{markdown_cell(shape['formula'])}\n\n")
     for limit in shape["trust"]:
-        stream.write(f"- {export.markdown_cell(limit)}\n")
+        stream.write(f"- {markdown_cell(limit)}\n")
 
 
 def rows_with_rest(shape: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -14,13 +14,14 @@ import typer
 
 from ledger_tui.commands import export, session_tree
 from ledger_tui.commands.errors import refused, usage
-from ledger_tui.commands.output import document, print_json, say
+from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
 from ledger_tui.commands.target import target
 from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.ignored import IgnoredError, IgnoredFile
 from ledger_tui.routing.survey import Survey
+from ledger_tui.sources.forms import csv_cell, document, markdown_cell
 from ledger_tui.sources.outgoing import COUNT, Hider
 from ledger_tui.tmux_line import speaks_unicode
 
@@ -171,7 +172,7 @@ def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in _rows(found, wanted, hide):
-        writer.writerow([export.csv_cell(row[name]) for name in COLUMNS])
+        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
 
 
 def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
@@ -179,7 +180,7 @@ def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> N
     stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
     stream.write("|" + " --- |" * len(COLUMNS) + "\n")
     for row in _rows(found, wanted, hide):
-        stream.write("| " + " | ".join(export.markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in COLUMNS) + " |\n")
 
 
 _WRITERS: Mapping[str, Callable[[Survey, Wanted, TextIO, Hider], None]] = {

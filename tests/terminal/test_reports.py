@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 import agent_ledger as door
 from agent_ledger import posture, posture_daily
 from agent_ledger.engine.paths import Paths
+from screens.export import export_shapes
 from tests.engine.homes import ROOT, Home, until
 from tests.posture.test_daily import ENVIRON, BotApi
 from tests.posture.test_daily import api as api
@@ -85,6 +86,21 @@ def test_a_file_holds_the_same(what: str, home: Any, command: Any, tmp_path: Pat
         assert hazards(written + said.out + said.err) == []
         assert [sample.name for sample in SAMPLES if sample.first in written or sample.last in written]
     assert json.loads((tmp_path / "out.json").read_text("ascii"))
+
+
+def test_what_the_app_writes_to_a_file(home: Any, command: Any, tmp_path: Path) -> None:
+    """As inert as what the commands write, with the same values in it; halves of characters are no obstacle."""
+    home("planted")
+    shapes = command("calls", "--json").json
+    names = {key for shape in shapes for key in shape}
+    shapes = [{**dict.fromkeys(sorted(names)), **shape} for shape in shapes]
+    for form in ("csv", "json"):
+        export_shapes(str(tmp_path / f"app.{form}"), shapes)
+        assert hazards((tmp_path / f"app.{form}").read_text("utf-8")) == []
+    assert json.loads((tmp_path / "app.json").read_text("ascii")) == shapes
+    rows = list(csv.reader(io.StringIO((tmp_path / "app.csv").read_text("utf-8"))))
+    assert [cell for row in rows for cell in row if re.match(r"[=+@\t\r＝＋－＠]|-[^0-9]", cell)] == []
+    assert any("\\u001b]52;c;" in cell for row in rows for cell in row)
 
 
 def test_a_report_to_a_chat(planted: Planted, api: BotApi, capsys: pytest.CaptureFixture[str]) -> None:
