@@ -138,8 +138,10 @@ class Journey:
         return self.go(actor, "-c", _COMMANDS, json.dumps(commands), name=name or actor)
 
     def events(self, name: str) -> list[dict[str, Any]]:
+        """What it has done so far; a line that is just being written is not there yet."""
         log = self._log(name)
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
+        return [json.loads(line) for line in whole.splitlines()]
 
 
 LOOKING = (
@@ -179,6 +181,7 @@ def travelled(root: Path) -> Journey:
     orphan = _orphan(journey)
     journey.tui("ignore", ["sessions", "--ignore", orphan, "orphan"], ["sessions", "--unignore", orphan, "orphan"])
     journey.tui("install", ["plugin", "install"])
+    journey.tui("commands", ["doctor"], ["status", "--json"], name="commands, later")
     journey.tui("install", ["plugin", "uninstall"], name="uninstall")
     return journey
 
