@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 from pathlib import Path
+from typing import Any
 
 from agent_ledger.engine.databases import could_lock_out, read_only_uri, real_path
 from agent_ledger.engine.inert import inert
@@ -41,6 +42,18 @@ class SourceError(Exception):
         super().__init__(f"{inert(str(path))} {self.reason}: {self.remedy}.")
 
 
+class _Connection(sqlite3.Connection):
+    """Raises sqlite3.Error also where SQLite's own words quote bytes of a damaged schema that are no text."""
+
+    def execute(self, *asked: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*asked)
+        except UnicodeDecodeError as error:
+            damaged = sqlite3.DatabaseError("malformed database schema")
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged from error
+
+
 def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """A read-only connection that the file's holder does not notice. Raises SourceError.
 
@@ -48,7 +61,9 @@ def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """
     check(path)
     try:
-        connection = sqlite3.connect(read_only_uri(path), uri=True, isolation_level=None, timeout=timeout_s)
+        connection = sqlite3.connect(
+            read_only_uri(path), uri=True, isolation_level=None, timeout=timeout_s, factory=_Connection
+        )
     except (sqlite3.Error, OSError) as error:
         raise explain(path, error) from error
     try:

@@ -106,12 +106,19 @@ def _other_ledger(path: Path) -> None:
         db.execute("CREATE TABLE ledger(account, amount)")
 
 
+def _odd_schema(path: Path) -> None:
+    """SQLite's own message quotes bytes of it that are no text."""
+    _recipes(path)
+    path.write_bytes(path.read_bytes().replace(b"recipe", b"\xffecipe").replace(b"CREATE", b"CRXATE"))
+
+
 @pytest.mark.parametrize(
     ("make", "state", "words"),
     [
         (lambda path: None, "missing", "does not exist"),
         (Path.mkdir, "unreadable", "is not a file"),
         (_text, "unreadable", "is no SQLite database"),
+        (_odd_schema, "unreadable", "is damaged"),
         (_recipes, "unreadable", "is a database without a ledger in it"),
         (_other_ledger, "unreadable", "is not a ledger of tool calls"),
     ],
