@@ -277,3 +277,49 @@ def test_credentials_of_the_daily_report(sound: SoundHome, tmp_path: Path, where
 def test_a_unit_without_credentials_may_be_read(sound: SoundHome, tmp_path: Path) -> None:
     put(tmp_path / ".config" / "systemd" / "user" / "a.service", f"[Service]\nPassEnvironment={TOKEN}\n").chmod(0o644)
     assert sound.examined()["report"].state == "ok"
+
+
+# -- what may not be looked into --------------------------------------------------------------------------------------
+
+AS_NOBODY = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the administrator may look into all")
+
+
+@AS_NOBODY
+@pytest.mark.parametrize("what", ["home", "data folder"])
+def test_a_folder_that_may_not_be_entered(sound: SoundHome, program: Any, what: str) -> None:
+    closed = sound.folder if what == "home" else sound.data
+    closed.chmod(0o000)
+    try:
+        done = program("doctor", "--json", env={"TMPDIR": str(sound.temporary)})
+    finally:
+        closed.chmod(0o700)
+    assert done.code == 0, done
+    found = {one["check"]: one["state"] for one in done.json}
+    assert (found["ledger"], found["writable"], found["settings"]) == ("fail", "fail", "fail")
+    assert (found["spool"], found["set-aside"], found["repairs"]) == ("unknown", "unknown", "unknown")
+    assert (found["home"] == "fail") is (what == "home")
+
+
+@AS_NOBODY
+@pytest.mark.parametrize(
+    ("name", "check", "state"),
+    [
+        ("ledger.db", "ledger", "fail"), ("settings.json", "settings", "fail"), ("policy_mode", "policy-mode", "warn"),
+        ("policy.json", "policy", "warn"), (SPOOLED, "spool", "unknown"), ("spool", "spool", "unknown"),
+        ("spool/unreadable.txt", "set-aside", "unknown"), (WITHIN[2], "repairs", "warn"),
+    ],
+)  # fmt: skip
+def test_a_file_that_may_not_be_read(sound: SoundHome, name: str, check: str, state: str) -> None:
+    put(sound.data / name).chmod(0o000)
+    try:
+        found = sound.examined()[check]
+    finally:
+        (sound.data / name).chmod(0o700)
+    assert (found.state, name.partition("/")[0] in found.text) == (state, True)
+
+
+@AS_NOBODY
+def test_a_ledger_that_may_not_be_written(sound: SoundHome) -> None:
+    sound.paths.ledger.chmod(0o400)
+    found = sound.examined()["writable"]
+    assert (found.state, str(sound.paths.ledger) in found.text) == ("fail", True)

@@ -87,6 +87,7 @@ def test_a_whole_chain(sound: SoundHome) -> None:
     [
         ("UPDATE ledger SET tool_name = 'read_file' WHERE id = 5", "fail", "Call #5 is not as it was recorded"),
         ("DELETE FROM ledger WHERE id = 5", "fail", "Call #5 is gone"),
+        ("DELETE FROM ledger WHERE id IN (4, 7)", "fail", "and 1 more place does not fit."),
         (f"DELETE FROM ledger WHERE id = {CALLS}", "fail", f"Call #{CALLS} is gone from the end"),
         ("DELETE FROM ledger WHERE id < 5", "ok", "4 older calls were taken out by hand"),
         ("UPDATE ledger SET issue_seal = NULL, settle_seal = NULL", "unknown", f"None of {CALLS} calls has a seal"),

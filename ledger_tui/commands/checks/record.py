@@ -45,8 +45,10 @@ def chain(reading: Reading) -> Check:
 
 def _told(found: Checked) -> Check:
     if found.first is not None:
-        more = "" if found.broken == 1 else f" ({found.broken - 1} more do not fit)"
-        return Check("chain", FAIL, f"The record is not whole: {found.first.text}{more}", _remedy(found.first.kind))
+        others = found.broken - 1
+        more = f", and {amount(others, 'more place does', 'more places do')} not fit" if others else ""
+        text = f"The record is not whole: {found.first.text.rstrip('.')}{more}."
+        return Check("chain", FAIL, text, _remedy(found.first.kind))
     if found.state == "not covered":
         return Check(
             "chain",
