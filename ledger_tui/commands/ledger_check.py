@@ -15,7 +15,8 @@ import typer
 from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.chain.report import LIMITS, PROVES, Checked, Head, head_of
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands.errors import DONE, FOUND, usage
+from agent_ledger.engine.schema import VERSION, columns_of
+from ledger_tui.commands.errors import DONE, FOUND, unreadable, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.sources import snapshot
@@ -63,6 +64,9 @@ def _check(place: Place, expected: Head | None, *, quiet: bool) -> Checked:
     with snapshot.reading_ledger(place.ledger) as ledger:
         if not ledger.shape.columns:
             return Checked()
+        (version,) = ledger.connection.execute("PRAGMA user_version").fetchone()
+        if version > VERSION and "issue_seal" in columns_of(ledger.connection):
+            raise unreadable(f"{place.ledger} is by a newer plugin; update ledger-tui to check it.")
         with _progress(ledger.connection, quiet=quiet) as tell:
             return check_chain(ledger.connection, tell, expected)
 

@@ -175,6 +175,11 @@ def test_one_by_other_software(program: Program, tmp_path: Path) -> None:
     assert program("--ledger", str(path), "ledger-check", "--expect", FAKE).code == 1
 
 
+def test_one_by_a_newer_plugin(made: Made, program: Program) -> None:
+    made.do("PRAGMA user_version=5")
+    assert one_sentence(program("ledger-check"), 3).endswith("is by a newer plugin; update ledger-tui to check it.")
+
+
 def test_hostile_text_in_what_is_told(made: Made, program: Program) -> None:
     made.do("UPDATE chain_head SET seen_ts = char(27) || ']0;x' || char(7) || '[red]' , number=99")
     for words in ((), ("--json",)):

@@ -160,6 +160,10 @@ TAKEN: dict[str, tuple[Callable[[Made], None], tuple[int | None, str]]] = {
         ),
         (6, "added"),
     ),
+    "the number of the head that the turn wrote down": (
+        lambda made: made.do("UPDATE chain_head SET number=0"),
+        (None, "edited"),
+    ),
     "the head that the turn wrote down": (
         lambda made: made.do("UPDATE chain_head SET link=zeroblob(32)"),
         (None, "edited"),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +19,7 @@ from agent_ledger.engine.evidence.verdict import landed
 from agent_ledger.engine.evidence.verdicts import save
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.prune import plan, prune
-from tests.engine.homes import Home, said, until, worker
+from tests.engine.homes import ROOT, Home, said, tell, until, worker
 
 from .by_docs import verified
 
@@ -130,6 +134,46 @@ def test_pruning_and_verdicts_beside_them(begun: Home) -> None:
     found = checked(begun.paths)
     assert found.rows + found.pruned == WRITERS * CALLS + 1
     assert not found.by_hand
+
+
+PRUNE = """
+import sys
+from pathlib import Path
+from agent_ledger.engine import prune as engine
+engine._FIRST_BITE = 3
+def rest(_):
+    print('bite', flush=True)
+    sys.stdin.readline()
+ticks = iter(range(10**6))
+engine.prune(Path(sys.argv[1]), 60, sleep=rest, mono_clock=lambda: next(ticks) * 0.002)
+"""
+
+
+@pytest.mark.parametrize("bites", [1, 2, 3])
+def test_killed_in_the_middle_of_pruning(begun: Home, bites: int) -> None:
+    for number in range(1, 70):
+        begun.pre(call=f"c{number}")
+        if number % 7:
+            begun.post(call=f"c{number}")
+    begun.merged()
+    command = [sys.executable, "-c", PRUNE, str(begun.paths.ledger)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    ) as process:
+        for _ in range(bites - 1):
+            assert said(process) == "bite"
+            tell(process)
+        assert said(process) == "bite"
+        process.send_signal(signal.SIGKILL)
+    found = checked(begun.paths)
+    gone = 3 + 10 * (bites - 1)  # No bite but the first is smaller than ten.
+    assert (found.state, found.pruned, found.rows, found.by_hand) == ("pruned", gone, 70 - gone, False)
+    prune(begun.paths.ledger, 60)
+    begun.pre(call="later")
+    begun.post(call="later")
+    begun.merged()
+    found = checked(begun.paths)
+    assert (found.state, found.rows) == ("pruned", 10 + 8 + 1)
 
 
 def test_without_a_write_ahead_log_a_long_check_costs_no_record(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

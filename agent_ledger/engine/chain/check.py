@@ -73,6 +73,8 @@ class _Check:
         self._gaps: list[int] = []
         self._by_hand = 0
         """Rows gone at the head without a word of it."""
+        self._lost = 0
+        """Rows gone elsewhere."""
 
     def run(self) -> Checked:
         report = self._report
@@ -198,6 +200,7 @@ class _Check:
                 self._by_hand = self._pruned.spans.outside(first, last)
                 self._report.by_hand = True
         elif covered:
+            self._lost += last - first + 1
             self._gaps += range(outside, min(last, outside + _SUSPECTS) + 1)
             self._report.add(outside, "deleted", f"{calls(outside, last)} gone, though `prune` took nothing there.")
 
@@ -207,7 +210,9 @@ class _Check:
         found = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
         used = found[0] if found and isinstance(found[0], int) else 0
         outside = self._pruned.spans.first_outside(expected, used)
-        if outside is not None:
+        if not self._report.rows and self._pruned.spans.first_outside(used, used) is None:
+            self._gap(expected, used, at_head=True, covered=False)  # Up to the newest one pruned: none was cut off.
+        elif outside is not None:
             self._report.add(outside, "cut off", f"{calls(outside, used)} gone from the end.")
         elif used >= expected:
             self._report.pruned += used - expected + 1
@@ -226,7 +231,10 @@ class _Check:
     def _end(self) -> None:
         """What stood at the start of the last turn must be there still."""
         kept, order = self._kept, self._order
-        if not kept or not isinstance(kept[0], int):
+        if not kept:
+            return
+        if not isinstance(kept[0], int) or kept[0] < 1:
+            self._report.add(None, "edited", "What a turn wrote down of the chain was changed.")
             return
         if order.other:
             self._report.add(None, "edited", f"Records are other ones than at {kept[2]}: they were made anew.")
@@ -244,7 +252,7 @@ class _Check:
         report, order = self._report, self._order
         first = report.first.ledger_id if report.first is not None else None
         told = [one for one in order.breaks if first is None or (max(one.before, one.after, one.reached + 1) < first)]
-        if self._by_hand and self._lacks() <= 0:
+        if self._by_hand:  # Then where records are missing proves nothing, how many still does.
             report.unproven += sum(1 for one in order.breaks if one.missing)
             told = [one for one in told if not one.missing]
         for one in told:
@@ -252,7 +260,7 @@ class _Check:
 
     def _lacks(self) -> int:
         """How many more records are missing than the rows that are gone account for."""
-        return self._order.missing - self._pruned.records - 2 * self._by_hand
+        return self._order.missing - self._pruned.records - 2 * (self._by_hand + self._lost)
 
     def _numbers(self) -> None:
         if not self._report.broken and self._lacks() > 0:
