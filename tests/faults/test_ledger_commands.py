@@ -149,11 +149,12 @@ READERS = (
     ("calls",),
     ("status", "--json"),
     ("doctor", "--json"),
+    ("ledger-check", "--json"),
     ("export", "posture", "--format", "md"),
 )
 
 
-@pytest.mark.rounds(12)
+@pytest.mark.rounds(8)
 def test_what_only_reads_changes_nothing_however_it_ends(home: FaultHome, seed: int) -> None:
     thrown = dice(seed, "readers")
     before = home.rows()

@@ -30,8 +30,12 @@ COMMANDS = (
     ("export", "calls", "--format", "csv"),
     ("export", "posture", "--format", "json"),
     ("policy", "report", "--json"),
+    ("ledger-check", "--json"),
     ("doctor", "--json"),
 )
+
+CODES = {"ledger-check": (0, 1, 3)}
+"""Other than done and unreadable: a flipped byte is a record that is not as it was written."""
 
 SCRIPTS = (
     "from agent_ledger import posture\nsys.exit(posture.main([]))",
@@ -91,10 +95,10 @@ def readable_calls(home: FaultHome) -> set[str]:
 def test_commands_on_damaged_files_say_one_sentence(home: FaultHome, seed: int) -> None:
     print(harmed(home.paths, seed)[1])
     thrown = dice(seed, "commands")
-    for words in thrown.sample(COMMANDS, 4):
+    for words in thrown.sample(COMMANDS, 3):
         ended = home.run(f"sys.exit(command(*{words!r}))")
         # What is written as it is read has a beginning already; the code says that it is no whole.
-        told_clearly(replace(ended, out="") if words[0] in ("calls", "export") else ended, 0, 3)
+        told_clearly(replace(ended, out="") if words[0] in ("calls", "export") else ended, *CODES.get(words[0], (0, 3)))
     told_clearly(home.run(thrown.choice(SCRIPTS)), 0, 3)
 
 
