@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from .children import Nursery
-from .rounds import DAMAGE, dice
+from .rounds import DAMAGE, dice, flip, overwrite
 from .screens import KEYS, Stage, write_a_log
 
 UNREADABLE, STALE = "✕ unreadable", "▲ stale"
@@ -90,6 +90,9 @@ SURE = {
 UNSURE = (*DAMAGE, tables_of_somebody_else)
 """Harm that may be overlooked, or seen later, or make another file of it."""
 
+UNCUT = (flip, overwrite)
+"""Whoever cuts a `-shm` ends every process that has the database open: the system does that (SIGBUS), not SQLite."""
+
 
 @pytest.mark.rounds(8)
 def test_a_ledger_breaks_under_the_app(stage: Stage, seed: int) -> None:
@@ -125,7 +128,7 @@ def test_a_ledger_is_damaged_under_the_app(stage: Stage, seed: int) -> None:
         end = thrown.choice(("", "", "-wal", "-shm"))
         target = Path(f"{stage.ledger}{end}")
         if target.is_file():
-            thrown.choice(UNSURE if not end else DAMAGE)(target, thrown)
+            thrown.choice(UNSURE if not end else UNCUT if end == "-shm" else DAMAGE)(target, thrown)
         stage.terminal.send(*thrown.choices("gGjk", k=3))
     stage.goes_round()
     close()
@@ -167,6 +170,27 @@ def test_a_session_store_breaks_under_the_app(stage: Stage, seed: int) -> None:
     stage.until(mark, title)
 
     title = stage.good_state(mode)
+    stage.until("● live", title)
+
+
+@pytest.mark.rounds(2)
+def test_a_session_store_is_damaged_under_the_app(stage: Stage, seed: int) -> None:
+    """Where nobody can foretell what will be seen of it: on the screens that read all of it, and in its details."""
+    thrown = dice(seed, "state damage")
+    mode = thrown.choice(("delete", "wal"))
+    title = stage.good_state(mode)
+    stage.show("3")
+    stage.until("● live", title)
+    for _ in range(thrown.randint(1, 4)):
+        thrown.choice(DAMAGE)(stage.state, thrown)
+    stage.terminal.send(*thrown.choices("gGjk", k=3), "Enter")
+    stage.until("last active", "q Close")
+    stage.terminal.send("q")
+    stage.goes_round()
+    stage.show(thrown.choice("35"))
+
+    title = stage.good_state(mode)
+    stage.show("3")
     stage.until("● live", title)
 
 
