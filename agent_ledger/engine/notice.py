@@ -7,6 +7,7 @@ agent once wrote stands in it as one quoted, inert line.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -115,7 +116,9 @@ def _name(tool_name: str) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """Coarse, so that the same fact reads the same: `under 1 min`, `3 min`, `2 h`, `5 d`."""
+    """Coarse, so that the same fact reads the same: `under 1 min`, `3 min`, `2 h`, `5 d`; infinite for no time."""
+    if seconds == math.inf:
+        return "an unknown time"
     if seconds < 45:
         return "under 1 min"
     if seconds < 90 * 60:

@@ -117,6 +117,18 @@ def _checked(items: list[Item], check: Check) -> list[Item]:
     ]
 
 
+def _text(value: object) -> str:
+    """A cell as text: other software, or a hand, may have put anything into it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _item(kind: str, call_id: int, ts: object, tool: object, args: object, **more: Any) -> Item:
+    """A row as the notice tells of it."""
+    return Item(kind, call_id, _text(ts), _text(tool), _text(args), **more)
+
+
 def _marks(turn: Turn) -> str:
     return ",".join("?" * len(turn.conversation))
 
@@ -168,14 +180,15 @@ def _lost(store: Store, turn: Turn, is_dead: Callable[[Writer], bool | None]) ->
     for call_id, ts, tool, args, grace, mono, writer_id, tool_call_id in rows:
         writer = writers.get(writer_id)
         age = _age(ts, mono, writer, turn)
-        if age <= (grace or 0.0) and not (writer is not None and writer_id != turn.writer_id and is_dead(writer)):
+        patience = grace if isinstance(grace, (int, float)) else 0.0
+        if age <= patience and not (writer is not None and writer_id != turn.writer_id and is_dead(writer)):
             continue
         if tool in turn.never_confirmed:
             results = results_in(turn.messages) if results is None else results
             if tool_call_id in results:
                 silent.setdefault(tool, []).append(call_id)
                 continue
-        ghosts.append(Item("ghost", call_id, str(ts), tool, args or "", age_s=age))
+        ghosts.append(_item("ghost", call_id, ts, tool, args, age_s=age))
     return Finding(ghosts, silent)
 
 
@@ -198,7 +211,7 @@ def _again(store: Store, turn: Turn) -> list[Item]:
         turn.conversation,
     ).fetchall()
     return [
-        Item("ghost", i, str(ts), tool, args or "", age_s=max(0.0, turn.now - (utc_seconds(ts) or turn.now)))
+        _item("ghost", i, ts, tool, args, age_s=max(0.0, turn.now - (utc_seconds(ts) or turn.now)))
         for i, ts, tool, args in rows
     ]
 
@@ -223,8 +236,8 @@ def _back(store: Store, turn: Turn) -> list[Item]:
         + _UNTOLD.format(kind="landed"),
         (int((turn.now - 3600) * 1_000_000), *turn.conversation),
     ).fetchall()
-    return [Item("revived", i, str(ts), tool, args or "", status=status) for i, ts, tool, args, status in revived] + [
-        Item("landed", i, str(ts), tool, args or "", status=status) for i, ts, tool, args, status in landed
+    return [_item("revived", i, ts, tool, args, status=_text(status)) for i, ts, tool, args, status in revived] + [
+        _item("landed", i, ts, tool, args, status=_text(status)) for i, ts, tool, args, status in landed
     ]
 
 
@@ -243,10 +256,10 @@ def _repeats(store: Store, turn: Turn) -> list[Item]:
         turn.conversation,
     ).fetchone()
     items: list[Item] = []
-    for (first,) in rows:
+    for first in (row[0] for row in rows if isinstance(row[0], int)):
         if told + len(items) >= HINTS_A_SESSION:
             break
-        item = _repeat(store, turn, int(first))
+        item = _repeat(store, turn, first)
         if item is not None:
             items.append(item)
     return items
@@ -261,14 +274,14 @@ def _repeat(store: Store, turn: Turn, first: int) -> Item | None:
         (first,),
     ).fetchone()
     ts, tool, args, amount, worth = row
-    if ts is None or amount < 2 or not worth or only_looks(tool, args or ""):
+    if ts is None or amount < 2 or not worth or only_looks(_text(tool), _text(args)):
         return None
     (told,) = store.connection.execute(
         "SELECT coalesce(max(i.amount), 0) FROM notice_item i JOIN notice n ON n.id=i.notice_id"
         " WHERE i.ledger_id=? AND i.kind='repeat' AND n.delivered IS NOT 0",
         (first,),
     ).fetchone()
-    return Item("repeat", first, str(ts), tool, args or "", amount=amount) if amount >= 2 * max(1, told) else None
+    return _item("repeat", first, ts, tool, args, amount=amount) if amount >= 2 * max(1, told) else None
 
 
 def _done_before(store: Store, turn: Turn, named: set[int]) -> list[Item]:
@@ -276,11 +289,11 @@ def _done_before(store: Store, turn: Turn, named: set[int]) -> list[Item]:
     items: list[Item] = []
     seen: set[tuple[str, str]] = set()
     for call_id, ts, tool, args in store.rows.confirmed_before(turn.conversation, turn.ts, 10 * DONE_ITEMS):
-        key = (tool, args or "")
-        if key in seen or call_id in named or only_looks(tool, args or ""):
+        key = (_text(tool), _text(args))
+        if key in seen or call_id in named or only_looks(_text(tool), _text(args)):
             continue
         seen.add(key)
-        items.append(Item("done", call_id, str(ts), tool, args or ""))
+        items.append(_item("done", call_id, ts, tool, args))
         if len(items) == DONE_ITEMS:
             break
     return items

@@ -56,7 +56,9 @@ class Repeats:
         if seen is None:
             rows = store.rows.hashes_of(conversation, NEWEST)
             seen = self._conversations[root] = {
-                bytes(same): (int(first), str(ts)) for same, first, ts in reversed(rows)
+                same: (first, str(ts))
+                for same, first, ts in reversed(rows)
+                if isinstance(same, bytes) and isinstance(first, int)
             }
             if len(self._conversations) > CONVERSATIONS:
                 self._conversations.popitem(last=False)

@@ -27,21 +27,28 @@ def folder() -> Path:
 
 
 @contextlib.contextmanager
-def home(name: str = "home") -> Iterator[Home]:
-    """The home of this name as the current one, its spool's second place inside the same folder."""
+def current(path: Path) -> Iterator[None]:
+    """This folder as the home that the host names."""
     before = os.environ.get("HERMES_HOME")
-    path = folder() / name
-    path.mkdir(exist_ok=True)
     os.environ["HERMES_HOME"] = str(path)
     try:
-        if name not in _homes:
-            _homes[name] = Home(path)
-        yield _homes[name]
+        yield
     finally:
         if before is None:
             os.environ.pop("HERMES_HOME", None)
         else:
             os.environ["HERMES_HOME"] = before
+
+
+@contextlib.contextmanager
+def home(name: str = "home") -> Iterator[Home]:
+    """The home of this name as the current one, open for the whole session."""
+    path = folder() / name
+    path.mkdir(exist_ok=True)
+    with current(path):
+        if name not in _homes:
+            _homes[name] = Home(path)
+        yield _homes[name]
 
 
 def deep_down(frames: int, do: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import fields
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import agent_ledger as door
 from agent_ledger.engine import evidence, queries, schema
 from agent_ledger.engine.evidence import recorded
 from agent_ledger.engine.inert import inert
@@ -23,6 +25,7 @@ from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES, Call
 from agent_ledger.engine.severity import SEVERITY_WEIGHT
 from agent_ledger.engine.tools import only_looks
+from tests.engine.homes import Home, until
 from widgets.call_text import gist
 
 from . import places
@@ -166,6 +169,56 @@ def test_a_verdict_is_found_for_every_row(made: Rows) -> None:
             assert verdict.evidence
             assert all(map(is_inert, verdict.evidence))
             assert not any("verifier failed" in text for text in verdict.evidence), verdict.evidence
+
+
+COMPACTED = [{"role": "user", "content": "[CONTEXT COMPACTION] what was said"}]
+
+
+def fresh_home() -> Home:
+    folder = places.folder() / "adopted"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "plugin-data" / "agent-ledger").mkdir(parents=True, mode=0o700)
+    return Home(folder)
+
+
+def goes_on(made: Rows, ours: bool) -> None:
+    """Calls in a ledger of these rows are recorded and settled, and a lost one is told."""
+    door._complained.clear()
+    home = fresh_home()
+    with places.current(home.folder):
+        stored(home.paths.ledger, made, ours=ours).close()
+        try:
+            home.pre(call="fuzz", tool="terminal", args={"command": "touch a"})
+            home.post(call="fuzz", tool="terminal", args={"command": "touch a"}, result="{}")
+            home.pre(call="lost", tool="patch")
+            home.merged()
+            home.clock.advance(7_200)
+            until(lambda: "patch" in home.turn(history=COMPACTED) or bool(door._complained), "the notice is given")
+            found = home.rows("tool_call_id IN ('fuzz', 'lost')")
+        finally:
+            home.close()
+    assert not door._complained, door._complained
+    assert [row["status"] for row in found] == ["CONFIRMED", "GHOST_REPORTED"]
+
+
+@fuzzed(0.7)
+@given(ledgers(), st.booleans())
+def test_the_plugin_goes_on_in_a_ledger_of_any_rows(made: Rows, ours: bool) -> None:
+    goes_on(made, ours)
+
+
+@pytest.mark.parametrize("cell", ["abc", b"\xff", float("inf"), -5])
+@pytest.mark.parametrize("name", ["grace_s", "args_json", "tool_name", "ts", "repeat_of", "args_hash"])
+def test_a_cell_of_another_kind_silences_no_notice(name: str, cell: some.Stored) -> None:
+    for status in ("PENDING", "CONFIRMED"):
+        row: dict[str, some.Stored] = {
+            "ts": 0,
+            "tool_name": "terminal",
+            "status": status,
+            "session_id": "s1",
+            name: cell,
+        }
+        goes_on((tuple(dict.fromkeys((*MUST, "session_id", name))), [row]), False)
 
 
 @pytest.mark.parametrize("cell", ["write_file", b"\xff", float("inf"), float("-inf"), 1e300, -1, 2**63 - 1])
