@@ -125,9 +125,10 @@ def shape(decision: Decision) -> dict[str, Any]:
 def replayed(context: typer.Context, since: _Since = None, policy: _PolicyFile = None, json: _Json = False) -> None:
     """What this policy would have refused among the recorded calls. Exit 0 whatever is found."""
     place: Place = context.obj
+    start = since_seconds(since, place.clock())  # Before the rules, which may say that the example serves.
     rehearsal = Rehearsal(_rules(place, policy), place.state)
     seen = {"calls": 0, "partial": 0}
-    rows = _replayed(place, rehearsal, since_seconds(since, place.clock()), seen)
+    rows = _replayed(place, rehearsal, start, seen)
     if json:
         print_json_list(rows)
     else:

@@ -70,7 +70,7 @@ def proper(said: Said) -> Said:
         assert said.err.count("\n") == 1, said
     if said.code == 3:
         assert said.err, said
-    if "--json" in said.line and said.code in (0, 1) and "--help" not in said.line and "-h" not in said.line:
+    if "--json" in said.line and said.code in (0, 1) and not {"--help", "-h", "--version"} & set(said.line):
         assert said.out.isascii(), said
         assert json.loads(said.out) is not None, said
     return said

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from ledger_tui.cli import app
@@ -112,6 +112,7 @@ def around(folder: Path) -> set[str]:
     return {path.name for path in (*folder.parent.iterdir(), *folder.parent.parent.iterdir())}
 
 
+@example(("policy", "replay", "--since", "1"), b"")  # Once told that the example serves, and then that this is no time.
 @given(lines(), st.one_of(st.just(b""), st.binary(max_size=40), some.files(some.values)))
 @fuzzed(1.5)
 def test_any_line_is_answered(line: tuple[str, ...], given: bytes) -> None:
