@@ -19,12 +19,21 @@ class History:
     def __init__(self, seed: int, *, by_hand: bool) -> None:
         self.chance = random.Random(seed)
         self.made = Made()
+        if seed % 3 == 0:
+            self.older_calls()
         self.steps = [
             self.issue, self.issue, self.settle, self.settle, self.unannounced, self.report, self.contradict,
             self.again, self.turn, self.taken_back, self.other_process, self.prune,
         ]  # fmt: skip
         if by_hand:
             self.steps.append(self.cut)
+
+    def older_calls(self) -> None:
+        """From before there were seals; some of them are pending."""
+        self.made.db.executemany(
+            "INSERT INTO ledger(ts, session_id, tool_call_id, tool_name, status) VALUES('t', 's1', ?, 'patch', ?)",
+            [(f"old{n}", self.chance.choice(("CONFIRMED", "PENDING", "ERROR:x"))) for n in range(5)],
+        )
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -74,6 +83,7 @@ class History:
 
     def prune(self) -> None:
         through = self.made.db.execute("SELECT max(id) - ? FROM ledger", (self.chance.randrange(8),)).fetchone()[0]
+        self.made.now += 1
         if through is not None:
             engine._bite(self.made.db, through, self.chance.randrange(1, 6), int(self.made.now * 1e6))
 
@@ -115,7 +125,7 @@ def test_one_thing_done_to_it_is_found(seed: int) -> None:
         "SELECT settle_seal IS NOT NULL AND id NOT IN (SELECT ledger_id FROM amendment) FROM ledger WHERE id=?",
         (call_id,),
     ).fetchone()[0]
-    amendments = made.db.execute("SELECT id FROM amendment ORDER BY id").fetchall()
+    amendments = made.db.execute("SELECT id FROM amendment WHERE kind <> 'pruned' ORDER BY id").fetchall()
     if kind == 0 or (kind == 1 and not settled) or (kind == 2 and not amendments):
         made.do(f"UPDATE ledger SET tool_name = tool_name || ' ' WHERE id={call_id}")
     elif kind == 1:
