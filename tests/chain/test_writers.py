@@ -34,6 +34,11 @@ Turnstile.leave = lambda self: None
 
 WRITE = """
 start()
+pre('warm{name}'); post('warm{name}')
+merged()
+say('ready')
+while not os.path.exists(os.environ['HERMES_HOME'] + '/go'):
+    time.sleep(0.0005)
 for n in range({calls}):
     pre(f'{name}-{{n}}'); post(f'{name}-{{n}}')
 say('done' if merged() else 'not merged')
@@ -83,6 +88,9 @@ def write(home: Home, *, turns: bool) -> None:
         process.stdin.write(("" if turns else NO_TURNS) + WRITE.format(calls=CALLS, name=f"w{number}"))
         process.stdin.close()
     for process in processes:
+        assert said(process) == "ready"
+    (home.folder / "go").touch()
+    for process in processes:
         assert said(process) == "done"
         assert process.wait(60) == 0
         assert process.stdout is not None
@@ -104,11 +112,12 @@ def test_four_writers_and_checks_all_the_while(begun: Home, turns: bool) -> None
         write(begun, turns=turns)
     assert looking.rounds > 0
     found = checked(begun.paths)
-    assert (found.state, found.rows) == ("whole", WRITERS * CALLS + 1)
+    assert (found.state, found.rows) == ("whole", WRITERS * (CALLS + 1) + 1)
     with closing(sqlite3.connect(begun.paths.ledger)) as db:
         assert len(verified(db)) == found.records == 2 * found.rows
         ids = {row[0] for row in db.execute("SELECT tool_call_id FROM ledger")}
-    assert ids == {"first"} | {f"w{w}-{n}" for w in range(WRITERS) for n in range(CALLS)}
+    warm = {f"warmw{w}" for w in range(WRITERS)}
+    assert ids == {"first"} | warm | {f"w{w}-{n}" for w in range(WRITERS) for n in range(CALLS)}
 
 
 def _sees(paths: Paths) -> None:
@@ -132,7 +141,7 @@ def test_pruning_and_verdicts_beside_them(begun: Home) -> None:
         write(begun, turns=True)
     prune_some()
     found = checked(begun.paths)
-    assert found.rows + found.pruned == WRITERS * CALLS + 1
+    assert found.rows + found.pruned == WRITERS * (CALLS + 1) + 1
     assert not found.by_hand
 
 
