@@ -67,7 +67,7 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._starting = threading.Lock()
-        self._writes = 0
+        self._writes = self._newest = self._emptied_at = 0
         self._warned = self._puzzled = False
         self.trouble = ""
         """Why the ledger cannot be written right now; empty when it can."""
@@ -81,10 +81,16 @@ class Keeper:
             return None
         try:
             # A settlement whose row was written to this very file belongs there, wherever the file is by now.
-            return self._directly(
+            row = self._directly(
                 lambda store: self._calls.write(store, event, self._writer_id),
                 ours=self._calls.is_settlement_of_ours(event),
             )
+            if row is not None and row > self._newest:
+                # What stood there before us is not counted.
+                self._emptied_at, self._newest = self._emptied_at or row, row
+                if self._log_is_long():
+                    self._wake.set()
+            return row
         except _TROUBLE as error:
             self._note(error)
         except Exception as error:
@@ -178,7 +184,7 @@ class Keeper:
         finally:
             self._lock.release()
         self._writes += 1
-        if self._writes >= CHECKPOINT_WRITES:
+        if self._log_is_long():
             self._wake.set()
         return result
 
@@ -244,7 +250,7 @@ class Keeper:
             with abandoned(path) as descriptor:
                 if descriptor is not None:
                     merger.merge_file(path, descriptor)
-        if self._writes >= CHECKPOINT_WRITES:
+        if self._log_is_long():
             self._checkpoint()
         self.trouble = ""
 
@@ -264,6 +270,7 @@ class Keeper:
             log.warning("agent-ledger: %s is written without a write-ahead log: %s", self.paths.ledger, why)
         with self._lock:
             self._store = store
+            self._newest = self._emptied_at = 0
             self._calls.forget()
         self._opened.set()
 
@@ -282,10 +289,17 @@ class Keeper:
             store.close()
             store.leave_no_log()
 
+    def _log_is_long(self) -> bool:
+        """Calls by any process count: the log is everybody's, and whoever empties a long one keeps all others waiting.
+
+        Each call is two writes.
+        """
+        return self._writes >= CHECKPOINT_WRITES or 2 * (self._newest - self._emptied_at) >= CHECKPOINT_WRITES
+
     def _checkpoint(self) -> None:
         store = self._store
         assert store is not None
-        self._writes = 0
+        self._writes, self._emptied_at = 0, self._newest
         with self._lock, store.turn(0.1):
             store.checkpoint()
 

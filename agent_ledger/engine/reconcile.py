@@ -232,8 +232,8 @@ def _back(store: Store, turn: Turn) -> list[Item]:
     ).fetchall()
     landed = store.connection.execute(
         "SELECT l.id, l.ts, l.tool_name, l.args_json, l.later_status FROM ledger l"
-        f" WHERE l.changed >= ? AND l.later_status='{CONFIRMED}' AND +l.session_id IN ({_marks(turn)})"
-        + _UNTOLD.format(kind="landed"),
+        f" WHERE l.later_ts IS NOT NULL AND l.later_status='{CONFIRMED}' AND +l.changed >= ?"
+        f" AND +l.session_id IN ({_marks(turn)})" + _UNTOLD.format(kind="landed"),
         (int((turn.now - 3600) * 1_000_000), *turn.conversation),
     ).fetchall()
     return [_item("revived", i, ts, tool, args, status=_text(status)) for i, ts, tool, args, status in revived] + [

@@ -14,8 +14,9 @@ from .store import Store
 CONVERSATIONS = 200
 """Conversations remembered at a time; a forgotten one is read again."""
 
-NEWEST = 3000
-"""Rows of a conversation that are looked back upon when it is first met in this process."""
+NEWEST = 1000
+"""Different calls of a conversation that are remembered, and rows that are looked back upon when it is first met in
+this process. Some 240 bytes each: without an end, a gateway would grow with every call it makes."""
 
 Seen = dict[bytes, tuple[int, str]]
 """Argument hash to (first row of its kind, time of the latest)."""
@@ -39,7 +40,10 @@ class Repeats:
     def add(self, conversation: Sequence[str], args_hash: bytes | None, first: int, ts: str) -> None:
         seen = self._conversations.get(conversation[-1])
         if seen is not None and args_hash is not None:
+            seen.pop(args_hash, None)  # What was issued again is among the newest.
             seen[args_hash] = (first, ts)
+            if len(seen) > NEWEST:
+                del seen[next(iter(seen))]
 
     def never_ran(self, conversation: Sequence[str], args_hash: bytes | None, call_id: int) -> None:
         """A refused call is no predecessor of the next."""

@@ -105,6 +105,7 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ledger_repeat ON ledger(repeat_of) WHERE repeat_of IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS amendment_call ON amendment(ledger_id)",
     "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS ledger_later ON ledger(later_ts) WHERE later_ts IS NOT NULL",
 )
 
 
