@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from agent_ledger.engine.chain.check import check_chain
-from agent_ledger.engine.chain.report import LIMITS, PROVES, Checked, Head, head_of
+from agent_ledger.engine.chain.report import LIMITS, Checked, Head, head_of
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.schema import VERSION, columns_of
 from ledger_tui.commands.errors import DONE, FOUND, unreadable, usage
@@ -118,7 +118,7 @@ def as_json(place: Place, report: Checked) -> dict[str, Any]:
         "found": found,
         "head": None if report.head is None else str(report.head),
         "expected": report.expected,
-        "proves": PROVES,
+        "proves": report.proves,
         "limits": LIMITS,
     }
 
@@ -132,16 +132,17 @@ def as_text(place: Place, report: Checked, *, asked: bool = False) -> list[str]:
     if report.broken > SHOWN:
         lines.append(f"  and {report.broken - SHOWN} more; --json has the first hundred.")
     if report.uncovered and report.state != "not covered":
-        lines.append(f"{_calls(report.uncovered)} from before there were seals: nothing can be told of them.")
+        older = ", being older than all that have one" if report.records else ""
+        lines.append(f"{_calls(report.uncovered)} without a seal{older}: nothing can be told of them.")
     lines += _gone(report)
     lines += _head(report, asked)
-    return [*lines, *([PROVES] if report.whole and report.records else []), LIMITS]
+    return [*lines, *([report.proves] if report.whole and report.records else []), LIMITS]
 
 
 def _verdict(report: Checked) -> str:
     if report.broken:
-        of = f" of {_records(report.records)}" if report.records else ""
-        return f"Not whole. Found wrong: {report.broken}{of}. The first:"
+        found = "1 finding" if report.broken == 1 else f"{report.broken} findings, the first of them"
+        return f"Not whole. {_records(report.records)} checked, {found}:"
     if report.state == "not covered":
         return f"{_calls(report.rows)}, none with a seal: there is nothing to check."
     return f"Whole: {_records(report.records)} of {_calls(report.rows - report.uncovered)}."

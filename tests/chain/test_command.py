@@ -84,7 +84,7 @@ def test_one_that_was_edited(made: Made, program: Program) -> None:
     done = program("ledger-check")
     assert done.code == 1
     assert done.out.splitlines()[:2] == [
-        "Not whole. Found wrong: 1 of 6 records. The first:",
+        "Not whole. 6 records checked, 1 finding:",
         "  Call #2 is not as it was recorded: its cells were changed afterwards.",
     ]
     assert "Head:" not in done.out
@@ -196,7 +196,7 @@ def test_mixed_damage_is_told_in_the_order_of_calls(made: Made, program: Program
     made.do("UPDATE ledger SET tool_name='x' WHERE id>=4")
     done = program("ledger-check")
     lines = done.out.splitlines()
-    assert lines[0] == "Not whole. Found wrong: 27 of 60 records. The first:"
+    assert lines[0] == "Not whole. 60 records checked, 27 findings, the first of them:"
     assert lines[1].startswith("  Call #4 ")
     assert lines[11] == "  and 17 more; --json has the first hundred."
 

@@ -140,6 +140,8 @@ class _Check:
             for amendment in amendments:
                 if amendment.has_place():
                     order.add(amendment.seal, call_id)
+            if covered and row[2] is None:
+                continue
             if not self._is_as_written(row, issued, settled, amendments):
                 self._not_as_written(row)
             elif row[_STATUS] not in _UNSETTLED and not self._pruned.stays(call_id, settled.number if settled else 0):
@@ -220,7 +222,7 @@ class _Check:
             self._report.add(
                 expected,
                 "cut off",
-                f"How many numbers were given was set back to {used}: calls may be gone behind #{expected - 1}.",
+                f"The count of numbers given was set back to {used}: calls may be gone behind #{expected - 1}.",
             )
 
     def _counts(self) -> bool:
@@ -237,7 +239,9 @@ class _Check:
             self._report.add(None, "edited", "What a turn wrote down of the chain was changed.")
             return
         if order.other:
-            self._report.add(None, "edited", f"Records are other ones than at {kept[2]}: they were made anew.")
+            self._report.add(
+                None, "edited", f"The newest record at {kept[2]} was another one: the chain was made anew."
+            )
         behind = kept[0] - order.last.number
         if behind <= 0:
             return
@@ -265,11 +269,11 @@ class _Check:
     def _numbers(self) -> None:
         if not self._report.broken and self._lacks() > 0:
             where = self._order.last_break
-            near = "" if where is None else f", the last of them before one of call #{where.after}"
+            near = "" if where is None else f"; the last gap is before a record of call #{where.after}"
             self._report.add(
-                where.before or None if where is not None else None,
+                None if where is None else where.before or None,
                 "deleted",
-                f"More records are missing than belong to the calls that are gone{near}: a settlement was taken out.",
+                f"More is missing than the calls that are gone can have had, such as another's settlement{near}.",
             )
 
     def _tell(self, one: Break) -> None:

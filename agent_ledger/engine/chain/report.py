@@ -16,6 +16,10 @@ PROVES = (
     "Every record counted here is as it was written, in the order in which it was written, and none between them is"
     " missing."
 )
+PROVES_LESS = (
+    "Every record counted here is as it was written, and no more are missing than can have gone with the calls that are"
+    " gone."
+)
 LIMITS = (
     "The chain has no secret: whoever can write the file as its owner, the agent included, can compute a new one; only"
     " a head that was noted elsewhere and is given to --expect shows that. What was never recorded is not in it, nor"
@@ -91,6 +95,11 @@ class Checked:
         if self.rows and self.uncovered == self.rows:
             return "not covered"
         return "pruned" if self.pruned else "whole"
+
+    @property
+    def proves(self) -> str:
+        """What a chain that holds says of its calls."""
+        return PROVES_LESS if self.by_hand or self.unproven else PROVES
 
     def add(self, ledger_id: int | None, kind: Kind, text: str) -> None:
         self.broken += 1
