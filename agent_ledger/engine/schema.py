@@ -124,7 +124,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     Raises ForeignSchemaError where `ledger` is no table or demands columns that are not ours, sqlite3.Error else.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version >= VERSION and columns_of(connection) >= COLUMNS.keys():
+    if version >= VERSION and columns_of(connection) >= COLUMNS.keys() and _has_chain_tables(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -139,6 +139,13 @@ def prepare(connection: sqlite3.Connection) -> None:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def _has_chain_tables(connection: sqlite3.Connection) -> bool:
+    """Are they there? Without them no call could be recorded any more, by whomever they were dropped."""
+    names = "name IN ('amendment', 'chain_head') AND type='table'"
+    (found,) = connection.execute(f"SELECT count(*) FROM sqlite_master WHERE {names}").fetchone()
+    return bool(found == 2)
 
 
 def _widen(connection: sqlite3.Connection) -> None:

@@ -285,6 +285,22 @@ def test_rows_of_other_software_between_ours_are_named_and_ours_stay_in_order(ho
     assert [(one.ledger_id, one.kind) for one in checked.found] == [(2, "added")]
 
 
+@pytest.mark.parametrize("table", ["amendment", "chain_head"])
+def test_a_table_of_the_chain_that_was_dropped_keeps_nobody_from_recording(home: Home, table: str) -> None:
+    home.pre(call="c1")
+    home.pre(call="c1")
+    home.turn()
+    home.recorder.keeper.close()
+    with closing(sqlite3.connect(home.paths.ledger, timeout=5)) as db, db:
+        db.execute(f"DROP TABLE {table}")
+    home.restart()
+    home.post(call="c1")
+    home.pre(call="c2")
+    assert home.statuses() == ["CONFIRMED", "PENDING"]
+    if table == "amendment":
+        assert not check(home.paths).whole
+
+
 # -- payloads ---------------------------------------------------------------------------------------------------------
 
 

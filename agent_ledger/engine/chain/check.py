@@ -86,7 +86,7 @@ class _Check:
         found = [(number, str(did), changed) for number, did, changed in records if isinstance(number, int)]
         self._pruned = Pruned((number, did) for number, did, _ in found)
         report.pruned_us = max((changed for _, _, changed in found if isinstance(changed, int)), default=None)
-        self._kept = self._connection.execute("SELECT number, link, seen_ts FROM chain_head").fetchone()
+        self._kept = self._connection.execute("SELECT number, link, substr(seen_ts, 1, 40) FROM chain_head").fetchone()
         watched = {self._kept[0]: self._kept[1]} if self._kept and isinstance(self._kept[0], int) else {}
         self._order = Order(self._pruned.links, watched, self._expected)
         self._rows()
