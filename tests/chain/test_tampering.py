@@ -338,3 +338,31 @@ def test_any_bit_of_any_seal_counts(row: int, column: str, at: int, flip: int) -
     first = check_chain(made.db).first
     assert first is not None
     assert first.ledger_id == row
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    edited=st.sets(st.integers(1, 12)),
+    deleted=st.sets(st.integers(2, 12)),
+    unsettled=st.sets(st.sampled_from([2, 8, 10])),
+)
+def test_the_first_of_all_that_was_done_is_named(edited: set[int], deleted: set[int], unsettled: set[int]) -> None:
+    """Where calls are deleted, a settlement taken back near them can pass for theirs; it is found, if later."""
+    made = of_every_kind()
+    for call_id in unsettled:
+        made.unsettle(call_id)
+    for call_id in edited:
+        made.do(f"UPDATE ledger SET task_id = task_id || '.' WHERE id={call_id}")
+    for call_id in deleted:
+        made.do(f"DELETE FROM ledger WHERE id={call_id}")
+    first = made.check().first
+    if not edited | deleted | unsettled:
+        assert first is None
+        return
+    assert first is not None
+    plain = edited | deleted
+    if plain:
+        assert first.ledger_id is not None
+        assert first.ledger_id <= min(plain)
+    if not unsettled:
+        assert first.ledger_id == min(plain)
