@@ -307,7 +307,9 @@ def _verdict(value: object) -> tuple[Inert | None, Inert | None, tuple[Inert, ..
 
 def writer_from_row(row: Sequence[Any]) -> Writer:
     """A row of `WRITERS_QUERY`."""
-    return Writer(int(row[0]), int(row[1]), str(row[2]), str(row[3]), str(row[4]), str(row[5]))
+    # A cell of another kind names no process that could be asked about.
+    number, pid = (cell if isinstance(cell, int) else 0 for cell in row[:2])
+    return Writer(number, pid, str(row[2]), str(row[3]), str(row[4]), str(row[5]))
 
 
 def _text(value: object) -> Inert | None:

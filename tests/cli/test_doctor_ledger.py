@@ -151,6 +151,13 @@ def test_another_version_that_has_ended(sound: SoundHome) -> None:
     assert sound.troubles() == {}
 
 
+@pytest.mark.parametrize("cell", ["x", b"\xff", 2**62, -1])
+def test_a_writer_that_nobody_can_be(sound: SoundHome, cell: object) -> None:
+    with sound.written() as connection:
+        connection.execute("UPDATE writer SET pid = ?, plugin_version = ?", (cell, cell))
+    assert sound.troubles() == {}
+
+
 def test_calls_from_the_future(sound: SoundHome) -> None:
     with sound.written() as connection:
         ((ts,),) = connection.execute("SELECT max(ts) FROM ledger").fetchall()
