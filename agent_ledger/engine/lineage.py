@@ -43,7 +43,7 @@ def conversation(state: Path, session_id: str) -> tuple[tuple[str, ...], bool]:
     try:
         with contextlib.closing(connection):
             return _walk(connection, session_id)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # SQLite's own words may quote bytes of a damaged schema.
         return (session_id,), False
 
 

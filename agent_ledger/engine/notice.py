@@ -101,13 +101,18 @@ def _line(item: Item, evidence: int) -> str:
 def _found(item: Item, evidence: int) -> str:
     if not item.verdict:
         return ""
-    why = f" ({clip(inert(item.evidence), evidence)})" if item.evidence and evidence else ""
+    why = f" ({clip(_no_head(inert(item.evidence)), evidence)})" if item.evidence and evidence else ""
     return f": {inert(item.verdict)}{why}"
 
 
 def quoted(args_json: str) -> str:
     """The start of the arguments as one JSON string: no line break, no quote of theirs ends ours."""
-    return json.dumps(clip(inert(args_json).replace("`", "'"), _EXCERPT), ensure_ascii=False)
+    return json.dumps(clip(_no_head(inert(args_json).replace("`", "'")), _EXCERPT), ensure_ascii=False)
+
+
+def _no_head(text: str) -> str:
+    """`is_ours` looks for our heading in a message: what an agent wrote must not pass for another notice."""
+    return text.replace(HEAD, HEAD.replace("[", "("))
 
 
 def _name(tool_name: str) -> str:

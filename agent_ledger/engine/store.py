@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import schema
 from .call_rows import CallRows
+from .databases import readable
 from .mounts import network_mount
 from .paths import Paths, private_folder
 from .place import Place, private_ledger
@@ -40,9 +41,12 @@ class Store:
         private_ledger(paths.ledger)
         self._place = Place(paths.ledger)
         self._turnstile = Turnstile(paths.turnstile)
+        # The file is there, private; were it taken away meanwhile, SQLite would make it anew as it makes files (0644).
+        uri = f"{paths.ledger.absolute().as_uri()}?mode=rw"
         self.connection = sqlite3.connect(
-            paths.ledger, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+            uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
+        self.connection.text_factory = readable  # One cell that is no UTF-8 would stop every question it stands in.
         self.rows = CallRows(self.connection)
         """The rows of `ledger`, read and written."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -136,3 +137,12 @@ def test_a_locked_store_is_not_waited_for_and_not_touched(tmp_path: Path) -> Non
     holder.execute("COMMIT")
     holder.close()
     assert conversation(path, "child") == (("child", "parent"), True)
+
+
+def test_a_schema_damaged_into_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """SQLite quotes it in its error, which Python then cannot decode: strange, as any other damage."""
+    store = tmp_path / "state.db"
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        connection.execute("CREATE TABLE sessions(id TEXT, parent_session_id TEXT, end_reason TEXT)")
+    store.write_bytes(store.read_bytes().replace(b"CREATE TABLE sessions", b"CREATE TABL\x80 sessions"))
+    assert conversation(store, "s1") == (("s1",), False)

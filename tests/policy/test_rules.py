@@ -38,6 +38,12 @@ def test_kinds_weigh_from_at_least_on_and_spare_targets() -> None:
     assert blocked(spared, "terminal", command="dropdb shop") == "r"
 
 
+def test_a_rule_named_to_command_a_terminal_is_told_inert() -> None:
+    rules = policy({"name": "r\u202e\x1b[2J", "contains": ["deploy"]}, {"name": "k\x9b", "kinds": ["database-drop"]})
+    assert blocked(rules, "terminal", command="deploy now").isascii()
+    assert blocked(rules, "terminal", command="dropdb shop").isascii()
+
+
 def test_texts_and_patterns_are_tried_on_the_command_that_would_run() -> None:
     rules = policy({"name": "pushes", "tools": ["terminal"], "pattern": "^git push\\b"})
     assert blocked(rules, "terminal", command="sudo sh -c 'git  push'") == "pushes"

@@ -324,7 +324,7 @@ class Facts:
         self.step()
         try:
             found = connection.execute(sql, tuple(params)).fetchmany(limit + 1)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # Words of SQLite may quote a damaged schema.
             if self.time_is_up:
                 raise CannotTellError("Not checked: the time for it had run out.") from error
             raise CannotTellError(f"{quoted(path)} cannot be asked ({error}).") from error

@@ -97,8 +97,13 @@ class ToolPolicy:
                 if rule.budget is not None and named(rule.tools, tool_name):
                     spent = context.reserve(rule, args)
                     if spent:
-                        return Decision(BLOCK, rule.name, rule.severity, inert(_said(rule, spent)))
+                        return _refused(rule, rule.severity, _said(rule, spent))
         return ALLOWED
+
+
+def _refused(rule: Rule, severity: str, why: str, ids: tuple[int | str, ...] = ()) -> Decision:
+    """A name, too, comes from a file that may hold anything."""
+    return Decision(BLOCK, inert(rule.name), severity, inert(why), ids)
 
 
 def _plain(rule: Rule, tool_name: str, args: Mapping[str, Any], found: Examined, context: Context) -> Decision | None:
@@ -109,16 +114,16 @@ def _plain(rule: Rule, tool_name: str, args: Mapping[str, Any], found: Examined,
     if rule.kinds:
         return _by_acts(rule, found, context)
     why = f"{tool_name} {path}" if rule.paths else f"{tool_name} matches the rule {rule.name}"
-    return Decision(BLOCK, rule.name, rule.severity, inert(clip(_said(rule, why), 600)))
+    return _refused(rule, rule.severity, clip(_said(rule, why), 600))
 
 
 def _by_acts(rule: Rule, found: Examined, context: Context) -> Decision | None:
     for act in found.acts:
         if _counts(rule, act):
-            return Decision(BLOCK, rule.name, act.severity, inert(clip(_said(rule, act.text), 600)))
+            return _refused(rule, act.severity, clip(_said(rule, act.text), 600))
     for act, ids in context.earlier:
         if _counts(rule, act):
-            return Decision(BLOCK, rule.name, act.severity, inert(clip(_said(rule, act.text), 600)), ids)
+            return _refused(rule, act.severity, clip(_said(rule, act.text), 600), ids)
     return None
 
 

@@ -78,5 +78,5 @@ def scored_file(path: Path, *, since: float | None = None) -> Posture:
                     raise LedgerError(f"{path} is a database without a ledger of tool calls in it; name a ledger.db.")
                 columns = frozenset()
             return scored(connection, columns, since=since)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # Words of SQLite may quote a damaged schema.
         raise LedgerError(f"{path} cannot be read ({error}); check the file and its rights.") from error

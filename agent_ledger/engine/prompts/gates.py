@@ -79,7 +79,7 @@ def ledger_counter(path: Path) -> Counter:
         try:
             with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=_BUSY_S)) as connection:
                 (number,) = connection.execute(question, (int(since * 1_000_000), utc_text(since))).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # Words of SQLite may quote a damaged schema.
             if not path.exists():
                 return 0
             raise GateError(f"the ledger cannot be read ({error})") from error
