@@ -38,8 +38,11 @@ FIRST = bytes(LINK_BYTES)
 _PACKED = struct.Struct(f">qq{LINK_BYTES}s{LINK_BYTES}s")
 LARGEST = 2**63 - 1
 
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=lambda value: value.hex()).encode
-_strict_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# No list or object stands in these arrays, so none can hold itself: not looking for that saves a fifth of the time.
+_json = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, separators=(",", ":"), default=lambda value: value.hex()
+).encode
+_strict_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 class Seal(NamedTuple):

@@ -53,7 +53,10 @@ class Head(NamedTuple):
 
     def next_change(self, now_us: int) -> int:
         """The change counter of the next record: the clock in microseconds, but always above every value so far."""
-        return min(max(now_us, self.changed + 1), LARGEST)
+        changed = self.changed + 1
+        if now_us > changed:
+            changed = now_us
+        return changed if changed < LARGEST else LARGEST
 
     def next(self, kind: str, call_id: int | None, values: Sequence[Any], now_us: int) -> Seal:
         """The seal of a record that follows."""
