@@ -167,6 +167,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Everything in the file itself: the process that wrote it ended without closing it.
     with closing(sqlite3.connect(Paths(top / "home").ledger)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    Paths(top / "home").spool.mkdir(mode=0o700, exist_ok=True)  # It is there if the first hook had to wait.
     plugin_folder.put(top / "home", link=True)
     enabling.enable(top / "home", {"PATH": ""})
     return top / "home"
