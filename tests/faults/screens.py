@@ -19,6 +19,8 @@ from tests.app.terminals import Pty
 
 from .striking import Fault
 
+BACKSPACE = "\x7f"
+
 KEYS = ("1", "2", "3", "4", "5")
 NAMES = {"1": "Calls", "2": "Posture", "3": "Lineage", "4": "Policy", "5": "Repair"}
 
@@ -76,8 +78,16 @@ class Stage:
     # -- what is seen --------------------------------------------------------------------------------------------------
 
     def show(self, key: str) -> None:
+        """Bring a screen to the front, and leave the details that may lie over it."""
         self.terminal.send(key)
-        self.terminal.wait(lambda: self.top().startswith(f" {NAMES[key]} "), f"the screen {NAMES[key]}")
+        self.terminal.wait(lambda: self._stands(key), f"the screen {NAMES[key]}")
+
+    def _stands(self, key: str) -> bool:
+        if self.top().startswith(f" {NAMES[key]} "):
+            return True
+        if "q Close" in self.terminal.screen():
+            self.terminal.send(BACKSPACE)
+        return False
 
     def text(self) -> str:
         """The screen as one line: wherever a sentence is wrapped, it reads on."""

@@ -184,8 +184,6 @@ def test_a_session_store_is_damaged_under_the_app(stage: Stage, seed: int) -> No
     for _ in range(thrown.randint(1, 4)):
         thrown.choice(DAMAGE)(stage.state, thrown)
     stage.terminal.send(*thrown.choices("gGjk", k=3), "Enter")
-    stage.until("last active", "q Close")
-    stage.terminal.send("q")
     stage.goes_round()
     stage.show(thrown.choice("35"))
 
