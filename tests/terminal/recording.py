@@ -25,6 +25,13 @@ class State(NamedTuple):
     clipboard: str
 
 
+_ALLOWED = (
+    ("s", "set-clipboard", "on"), ("g", "allow-passthrough", "on"), ("w", "allow-rename", "on"),
+    ("w", "automatic-rename", "off"), ("w", "monitor-bell", "on"),
+)  # fmt: skip
+"""Scope, option and value; one that this tmux does not know is passed over."""
+
+
 class RecordedTmux(Tmux):
     """A tmux that allows programs everything: titles, names, the clipboard, and what they send through it."""
 
@@ -40,11 +47,10 @@ class RecordedTmux(Tmux):
         # Not before the recorder listens; and the shell keeps the pane, so that what was left behind can be seen.
         command = f"stty -echo; read go; stty echo; {shlex.join(self._argv)}; echo left with $?; sleep 600"
         self._tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-n", "recorded", command)
-        for option in ("set-clipboard on", "allow-passthrough on"):
-            self._tmux("set-option", "-g" if "pass" in option else "-s", *option.split())
-        for option in ("allow-rename on", "automatic-rename off", "monitor-bell on"):
-            self._tmux("set-option", "-w", *option.split())
+        for scope, name, value in _ALLOWED:
+            self._tmux("set-option", f"-q{scope}", name, value)
         self._tmux("pipe-pane", "-o", f"cat > {self._file}; mv {self._file} {self._file}.whole")
+        self.before = self.state()
         self._tmux("send-keys", "Enter")
 
     def raw(self) -> bytes:

@@ -72,18 +72,26 @@ def test_what_is_let_through_is_seen(environ: dict[str, str], tmp_path: Path) ->
         terminal.close()
 
 
-def test_the_commands(opened: Any) -> None:
+def test_the_commands(environ: dict[str, str]) -> None:
     """Not one sequence, of theirs or ours: what commands print is text."""
-    terminal = opened(str(Path(__file__).with_name("commands_in_a_row.py")))
-    before = terminal.state() if isinstance(terminal, RecordedTmux) else None
+    kind = RecordedTmux if HAVE_TMUX else RecordedPty
+    argv = (sys.executable, str(Path(__file__).with_name("commands_in_a_row.py")))
+    terminal = kind(argv, environ, SIZE)
+    try:
+        _judge_commands(terminal)
+    finally:
+        terminal.close()
+
+
+def _judge_commands(terminal: Recorded) -> None:
     terminal.wait(lambda: not terminal.running(), "the last command")
     raw = terminal.raw().replace(b"\r\n", b"\n")
     assert b"\x1b" not in raw
     assert hazards(raw.decode("utf-8", "surrogateescape")) == []
     assert b"Traceback" not in raw
     assert all(sample.first.encode() in raw for sample in SAMPLES)
-    if before is not None:
-        assert terminal.state() == before
+    if isinstance(terminal, RecordedTmux):
+        assert terminal.state() == terminal.before
 
 
 _OURS = re.compile(
@@ -154,11 +162,10 @@ def _judge(raw: bytes) -> None:
 
 def test_the_app(opened: Any, environ: dict[str, str]) -> None:
     terminal = opened("-c", _RUN, environ["HERMES_HOME"])
-    before = terminal.state() if isinstance(terminal, RecordedTmux) else None
     seen = [_step(terminal, keys, words) for keys, words in _WALK]
     terminal.send("q", "q")
     terminal.wait(lambda: not terminal.running(), "the end of the app")
     _judge(terminal.raw())
     assert sum(sample.first in "".join(seen) or sample.last in "".join(seen) for sample in SAMPLES) > 55
-    if before is not None:
-        assert terminal.state() == before
+    if isinstance(terminal, RecordedTmux):
+        assert terminal.state() == terminal.before

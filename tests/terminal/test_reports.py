@@ -156,7 +156,8 @@ def test_what_the_agent_is_told(planted: Planted) -> None:
     assert sum(sample.first in "".join(planted.notices) for sample in SAMPLES) > 30
 
 
-def test_what_a_policy_answers(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_policy_answers(home: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """The refusal, and what the host's log gets to read of it all."""
     folder = home("planted")
     (Paths(folder).policy_mode).write_text("enforce")
     here = Home(folder)
@@ -165,9 +166,11 @@ def test_what_a_policy_answers(home: Any, monkeypatch: pytest.MonkeyPatch) -> No
             payload = here._payload("terminal", {"command": f"rm -rf ~/{text}"}, f"p{number}", {"session_id": text})
             answer = getattr(door, "pre_tool_call")(**payload)  # noqa: B009
             assert answer["action"] == "block"
+            getattr(door, "pre_llm_call")(session_id=text, turn_id=text, user_message=text)  # noqa: B009
             assert hazards(answer["message"].partition(": ")[2]) == []  # Before it: the name of a person's own rule.
     finally:
         here.close()
+    assert [name for record in caplog.records for name in hazards(record.getMessage())] == []
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
