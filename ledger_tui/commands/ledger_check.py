@@ -118,6 +118,7 @@ def as_json(place: Place, report: Checked) -> dict[str, Any]:
         "found": found,
         "head": None if report.head is None else str(report.head),
         "expected": report.expected,
+        "fixed_from": report.fixed_from,
         "proves": report.proves,
         "limits": LIMITS,
     }
@@ -175,8 +176,7 @@ def _pruned_at(report: Checked) -> str | None:
 def _head(report: Checked, asked: bool) -> list[str]:
     lines = []
     if report.expected:
-        whole = ", and so is everything that was recorded before it" if report.whole else ""
-        lines.append(f"The head that you noted is still there{whole}.")
+        lines.append(f"The head that you noted is still there{_fixed(report)}.")
     elif report.expected is None and asked:
         lines.append(
             "Whether the head that you noted was there cannot be told: where it belongs, records were pruned. Note a"
@@ -186,6 +186,17 @@ def _head(report: Checked, asked: bool) -> list[str]:
         lines.append(f"Head: {report.head}")
         lines.append("Note it where the agent cannot write, and give it to --expect another time.")
     return lines
+
+
+def _fixed(report: Checked) -> str:
+    if not report.whole:
+        return ""
+    if report.fixed_from is None:
+        return ", and so is everything that was recorded before it"
+    return (
+        f", and so is everything from call #{report.fixed_from} up to it; before that, records are gone, so for older"
+        " ones the head is no proof"
+    )
 
 
 def _records(number: int) -> str:

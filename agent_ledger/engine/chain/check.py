@@ -289,7 +289,7 @@ class _Check:
         """Is the head that somebody noted elsewhere still there?"""
         report, order = self._report, self._order
         if order.found:
-            report.expected = True
+            report.expected, report.fixed_from = True, order.fixed_from or None
             return
         if order.room and report.whole:
             return  # It may have gone with the rest.

@@ -47,7 +47,9 @@ class Order:
         self.other: list[int] = []
         """Watched numbers whose records have other links."""
         self.found = False
-        """Is the expected record there, or one that builds on it?"""
+        """Is the expected record there?"""
+        self.fixed_from = 0
+        """Row of the first record from which on none is missing before the expected one; 0: from the first of all."""
         self.room = False
         """Is a record missing where the expected one belongs?"""
         self._row = 0
@@ -76,7 +78,7 @@ class Order:
         if not fits:
             self._break(Break(self._row, ledger_id, self._reached, max(0, missing)))
         if self._expected is not None:
-            self._compare(self._expected, seal, missing)
+            self._compare(self._expected, seal, ledger_id, missing)
         if seal.number in self._watched and self._watched[seal.number] != seal.link:
             self.other.append(seal.number)
         self.last, self._row = seal, ledger_id
@@ -90,8 +92,10 @@ class Order:
         if len(self.breaks) < _KEPT:
             self.breaks.append(found)
 
-    def _compare(self, expected: Head, seal: Seal, missing: int) -> None:
-        if expected.link in (seal.link, seal.previous):
+    def _compare(self, expected: Head, seal: Seal, ledger_id: int, missing: int) -> None:
+        if missing and not self.found:
+            self.fixed_from = ledger_id
+        if expected.link == seal.link:
             self.found = True
         if self.last.changed < expected.changed <= seal.changed and missing > 0:
             self.room = True

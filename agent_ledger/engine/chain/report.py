@@ -77,6 +77,9 @@ class Checked:
     expected: bool | None = None
     """Is the head that was noted elsewhere still there? None: not asked, or it may have gone with what was pruned."""
 
+    fixed_from: int | None = None
+    """With `expected`: the call from which on that head fixes what was recorded; None: from the first of all."""
+
     @property
     def first(self) -> Broken | None:
         return self.found[0] if self.found else None
