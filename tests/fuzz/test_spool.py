@@ -20,7 +20,7 @@ from . import strategies as some
 from .profiles import fuzzed
 
 _numbers = iter(range(1, 10**9))
-_TEXT = some.texts(20)
+_TEXT = some.utf8_texts(20)
 
 issues: dict[str, st.SearchStrategy[Any]] = {
     "at": st.floats(1e9, 2e9), "session_id": st.just("s1"), "turn_id": _TEXT, "tool_call_id": _TEXT, "task_id": _TEXT,
