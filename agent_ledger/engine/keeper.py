@@ -280,14 +280,12 @@ class Keeper:
         if store is None or store.is_in_place():
             return
         with self._lock:
-            self._store = None
-            self._opened.clear()
-        try:
-            with store.turn(0.5):
+            with store.turn(0.1):
                 store.rescue()
-        finally:
+                self._store = None
+                self._opened.clear()
+                store.let_go()
             store.close()
-            store.leave_no_log()
 
     def _log_is_long(self) -> bool:
         """Calls by any process count: the log is everybody's, and whoever empties a long one keeps all others waiting.

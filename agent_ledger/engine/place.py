@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from .paths import UnsafePathError, is_own_file, private_file
@@ -67,6 +68,30 @@ class Place:
         if time.time_ns() - changed_ns > self._COARSE_NS:
             self._quiet_ns = changed_ns
         return True
+
+    def only_log_is_gone(self) -> bool:
+        """Is the ledger still the one that was opened, and its log not?"""
+        ledger, log = self._inodes
+        return _inode(self._ledger) == ledger and _inode(self._log) != log
+
+    @contextlib.contextmanager
+    def sparing_logs_of_others(self) -> Iterator[None]:
+        """Around closing: SQLite removes a log by its name, also where that of another ledger lies there by now."""
+        kept: list[tuple[str, str]] = []
+        if _inode(self._log) not in (None, self._inodes[1]):
+            for path in (self._log, self._shared):
+                with contextlib.suppress(OSError):
+                    spare = f"{path}.{os.getpid()}"
+                    os.link(path, spare)
+                    kept.append((path, spare))
+        try:
+            yield
+        finally:
+            for path, spare in kept:
+                with contextlib.suppress(FileExistsError):
+                    os.link(spare, path)
+                with contextlib.suppress(OSError):
+                    os.unlink(spare)
 
     def remove_own_log(self) -> None:
         ledger, log = self._inodes

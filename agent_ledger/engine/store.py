@@ -188,12 +188,22 @@ class Store:
         return self._place.unchanged()
 
     def rescue(self) -> None:
-        """Bring what stands in a removed log into the file, as far as that goes, before it is closed."""
-        with contextlib.suppress(sqlite3.Error):
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        """Bring what stands in a removed log into the file, as far as that goes, before it is closed.
 
-    def leave_no_log(self) -> None:
-        """After closing: a log that belongs to the file we had must not be read into the one that took its place."""
+        Raises BusyError while somebody reads or writes a file that is still the ledger: its rows must wait for that.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            (busy, *_) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy and self._place.only_log_is_gone():
+                raise BusyError("somebody uses the ledger, and its log was removed")
+
+    def let_go(self) -> None:
+        """Close the connection to a ledger that was removed or replaced; in our turn, and before `close`.
+
+        A log that belongs to the file we had must not be read into the one that took its place.
+        """
+        with self._place.sparing_logs_of_others():
+            self.connection.close()
         self._place.remove_own_log()
 
     def checkpoint(self) -> None:

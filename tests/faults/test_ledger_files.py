@@ -1,4 +1,4 @@
-"""Files taken away, replaced and locked under a host at work, in any order: what was accepted afterwards stands."""
+"""Files taken away, replaced and locked under two hosts at work, in any order: what was accepted afterwards stands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for line in sys.stdin:
 """
 
 
-HOSTS = 1
+HOSTS = 2
 
 NONSENSE = b"no database at all"
 
@@ -286,7 +286,7 @@ say("held"); sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("who", ["a writer"])
+@pytest.mark.parametrize("who", ["a writer", "a reader"])
 def test_rows_of_a_removed_log_are_brought_home_once_nobody_is_in_the_way(fault_home: FaultHome, who: str) -> None:
     """SQLite's log is removed while somebody uses the ledger: its rows are in the open file only, and must wait."""
     path = str(fault_home.paths.ledger)

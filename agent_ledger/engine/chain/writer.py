@@ -20,7 +20,8 @@ TRIES = 20
 LOOK_BACK = 200
 """Rows without a seal, by an older plugin or other software, behind which the last sealed one is looked for."""
 
-_UNMOVED = "(SELECT max(changed) FROM ledger) IS ?"
+# By the amendments too: a person may have deleted the very rows that another process changed last.
+_UNMOVED = "(SELECT max(changed) FROM ledger) IS ? AND (SELECT max(id) FROM amendment) IS ?"
 # A statement that comes too late must fail: `ts` may not be NULL. The obvious INSERT … SELECT … WHERE would first
 # copy the row into a table of its own; OR IGNORE would use up a number.
 _VALUES = f"(?, CASE WHEN {_UNMOVED} THEN ? END, {','.join('?' * (len(ISSUE_COLUMNS) - 1))}"
@@ -50,6 +51,8 @@ class Head(NamedTuple):
     """The highest id that a row ever had."""
     top: object
     """The largest `changed` of `ledger`, by which it is told that nobody wrote since."""
+    amended: object
+    """The largest id of `amendment`, for the same."""
 
     def next_change(self, now_us: int) -> int:
         """The change counter of the next record: the clock in microseconds, but always above every value so far."""
@@ -65,7 +68,9 @@ class Head(NamedTuple):
 
     def after(self, seal: Seal, *, last_id: int | None = None, top: object) -> Head:
         """The head once that record is written."""
-        return Head(seal.number, seal.changed, seal.link, self.last_id if last_id is None else last_id, top)
+        return Head(
+            seal.number, seal.changed, seal.link, self.last_id if last_id is None else last_id, top, self.amended
+        )
 
 
 class ChainWriter:
@@ -92,7 +97,7 @@ class ChainWriter:
             head = self.head()
             call_id = head.last_id + 1
             seal = head.next("issue", call_id, row, now_us)
-            if self._insert(_INSERT, (call_id, head.top, *row, seal.changed, pack(seal))):
+            if self._insert(_INSERT, (call_id, head.top, head.amended, *row, seal.changed, pack(seal))):
                 self._head = head.after(seal, last_id=call_id, top=seal.changed)
                 return call_id
         raise _overtaken()
@@ -109,7 +114,7 @@ class ChainWriter:
             call_id = head.last_id + 1
             issued = head.next("issue", call_id, row, now_us)
             ended = head.after(issued, top=None).next("settle", call_id, settled, now_us)
-            values = (call_id, head.top, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
+            values = (call_id, head.top, head.amended, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
             if self._insert(_INSERT_SETTLED, values):
                 self._head = head.after(ended, last_id=call_id, top=ended.changed)
                 return call_id
@@ -130,7 +135,7 @@ class ChainWriter:
         for _ in range(TRIES):
             head = self.head()
             seal = head.next("settle", call_id, settled, now_us)
-            values = (*settled, seal.changed, pack(seal), call_id, tool_call_id, head.top)
+            values = (*settled, seal.changed, pack(seal), call_id, tool_call_id, head.top, head.amended)
             if self._cursor.execute(_SETTLE, values).rowcount:
                 self._head = head.after(seal, top=seal.changed)
                 return True
@@ -166,8 +171,9 @@ class ChainWriter:
         head = self.head()
         text = json.dumps(did, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
         seal = head.next(kind, call_id, (text,), now_us)
-        self._connection.execute(_AMENDMENT, (seal.number, seal.changed, call_id, kind, text, seal.previous, seal.link))
-        self._head = head.after(seal, top=head.top)
+        values = (seal.number, seal.changed, call_id, kind, text, seal.previous, seal.link)
+        amended = self._connection.execute(_AMENDMENT, values).lastrowid
+        self._head = head.after(seal, top=head.top)._replace(amended=amended)
         return seal.changed
 
     def _rise(self, changed: int) -> None:
@@ -177,11 +183,11 @@ class ChainWriter:
         """See what others wrote meanwhile. True when there was nothing."""
         known = self._head
         found = read_head(self._connection)
-        if known is not None and (found.top, found.last_id) == (known.top, known.last_id):
+        if known is not None and found[3:] == known[3:]:
             return True
         if known is not None and found.number < known.number:
             # Records that we know of are gone. Going on behind them, not behind what is left, keeps the gap visible.
-            found = known._replace(last_id=max(known.last_id, found.last_id), top=found.top)
+            found = known._replace(last_id=max(known.last_id, found.last_id), top=found.top, amended=found.amended)
         self._head = found
         return False
 
@@ -201,8 +207,9 @@ def read_head(connection: sqlite3.Connection) -> Head:
     number, changed, link = max(records, default=(0, 0, FIRST))
     (newest,) = connection.execute("SELECT max(id) FROM ledger").fetchone()
     used = connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
+    (amended,) = connection.execute("SELECT max(id) FROM amendment").fetchone()
     last_id = max(newest or 0, used[0] if used and isinstance(used[0], int) else 0)
-    return Head(number, max(changed, top) if isinstance(top, int) else changed, link, last_id, top)
+    return Head(number, max(changed, top) if isinstance(top, int) else changed, link, last_id, top, amended)
 
 
 def _overtaken() -> sqlite3.OperationalError:
