@@ -48,6 +48,7 @@ class Made:
 
     def report(self, call_id: int) -> None:
         assert self.rows.report([call_id], **self._tick()) == [call_id]
+        self.turn()  # It is at the start of one that calls are reported.
 
     def contradict(self, call_id: int) -> None:
         assert self.rows.contradict(call_id, Outcome("ERROR:timeout", "unknown", None, 9, "later"), **self._tick())

@@ -159,6 +159,12 @@ def _delete_as_pruned(made: Made, call_id: int) -> None:
     made.db.execute("COMMIT")
 
 
+def test_a_call_put_where_one_was_pruned_is_named(made: Made) -> None:
+    pruned(made, 20)
+    made.do("INSERT INTO ledger(id, ts, tool_name, status) VALUES(3, 'now', 'terminal', 'CONFIRMED')")
+    assert found(made.check()) == (3, "added")
+
+
 @pytest.mark.parametrize("did", ["[]", "5", "{}", '{"ids":[1,true],"kept":[],"gone":[],"records":1}', "[" * 50_000])
 def test_a_note_that_makes_no_sense_excuses_nothing(made: Made, did: str) -> None:
     made.db.execute(

@@ -151,7 +151,7 @@ TAKEN: dict[str, tuple[Callable[[Made], None], tuple[int | None, str]]] = {
     ),
     "the place of a call, below all others": (
         lambda made: made.do("UPDATE ledger SET id=-7 WHERE id=8"),
-        (-7, "reordered"),
+        (-7, "added"),
     ),
     "a call of somebody else in between": (
         lambda made: made.do(
@@ -159,6 +159,11 @@ TAKEN: dict[str, tuple[Callable[[Made], None], tuple[int | None, str]]] = {
             "INSERT INTO ledger(id, ts, tool_name, status) VALUES(6, 'now', 'terminal', 'PENDING')",
         ),
         (6, "added"),
+    ),
+    "that there was a turn": (lambda made: made.do("DELETE FROM chain_head"), (None, "deleted")),
+    "nothing, but a call is put below all others": (
+        lambda made: made.do("INSERT INTO ledger(id, ts, tool_name, status) VALUES(0, 'now', 'terminal', 'done')"),
+        (0, "added"),
     ),
     "the number of the head that the turn wrote down": (
         lambda made: made.do("UPDATE chain_head SET number=0"),

@@ -89,6 +89,7 @@ class _Check:
         self._kept = self._connection.execute("SELECT number, link, substr(seen_ts, 1, 40) FROM chain_head").fetchone()
         watched = {self._kept[0]: self._kept[1]} if self._kept and isinstance(self._kept[0], int) else {}
         self._order = Order(self._pruned.links, watched, self._expected)
+        self._counting = self._counts()
         self._rows()
         self._order.finish()
         self._unmask()
@@ -130,7 +131,9 @@ class _Check:
                 self._gap(expected, call_id - 1, at_head=expected == 1, covered=covered)
             expected = max(expected, call_id + 1)
             covered = covered or row[2] is not None
-            if row[2] is None:
+            if call_id < 1 or (self._counting and self._pruned.took(call_id)):
+                report.add(call_id, "added", f"Call #{call_id} {_NO_NUMBER if call_id < 1 else _PRUNED_NUMBER}.")
+            elif row[2] is None:
                 self._unsealed(call_id, covered, had_one=row[3] is not None)
             if issued is not None:
                 order.advance(issued.number)
@@ -218,7 +221,7 @@ class _Check:
             self._report.add(outside, "cut off", f"{calls(outside, used)} gone from the end.")
         elif used >= expected:
             self._report.pruned += used - expected + 1
-        elif used < expected - 1 and self._counts():
+        elif used < expected - 1 and self._counting:
             self._report.add(
                 expected,
                 "cut off",
@@ -234,6 +237,8 @@ class _Check:
         """What stood at the start of the last turn must be there still."""
         kept, order = self._kept, self._order
         if not kept:
+            if self._had_turn():
+                self._report.add(None, "deleted", "What a turn wrote down of the chain is gone.")
             return
         if not isinstance(kept[0], int) or kept[0] < 1:
             self._report.add(None, "edited", "What a turn wrote down of the chain was changed.")
@@ -250,6 +255,11 @@ class _Check:
             self._report.unproven += 1
         elif not any(one.kind == "cut off" for one in self._report.found):
             self._report.add(None, "cut off", f"Records are gone from the end: there were more at {kept[2]}.")
+
+    def _had_turn(self) -> bool:
+        """Is there a record that only the start of a turn writes? Its transaction keeps the head as well."""
+        kinds = "kind IN ('reported', 'no signal')"
+        return bool(self._connection.execute(f"SELECT 1 FROM amendment WHERE {kinds} LIMIT 1").fetchone())
 
     def _breaks(self) -> None:
         """Places where something is missing for which nothing else found accounts."""
@@ -311,6 +321,8 @@ class _Check:
                 self._report.add(call_id, "edited", _EDITED.format(call_id))
 
 
+_NO_NUMBER = "stands at a number that is never given"
+_PRUNED_NUMBER = "stands at a number whose call `prune` took: somebody put it there"
 _EDITED = "Call #{} is not as it was recorded: its cells were changed afterwards."
 
 

@@ -70,6 +70,10 @@ class Pruned:
         self._lasts = [last for last, _ in cuts]
         self._newest = list(accumulate((number for _, number in reversed(cuts)), max))[::-1]
 
+    def took(self, call_id: int) -> bool:
+        """Did it take the row of this number?"""
+        return bool(self._lasts) and call_id <= self._lasts[-1] and self.spans.first_outside(call_id, call_id) is None
+
     def stays(self, call_id: int, settled: int) -> bool:
         """May this settled row be there still? `settled`: the number of its settlement; 0 from before the chain.
 
