@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 
@@ -20,6 +21,32 @@ def readable(data: bytes) -> str:
     """For `Connection.text_factory`: a text that is no UTF-8, by other software or a flipped byte, with marks for what
     cannot be read. As it is, Python refuses the whole answer for one such cell."""
     return data.decode("utf-8", "replace")
+
+
+def hindrance(path: Path) -> str:
+    """Why not even a look into this database may be had, in words behind its name; empty where it may.
+
+    SQLite waits without end for a pipe under the name of a log, and removes the log of an empty file even to read it.
+    Looks with `stat()` only.
+    """
+    real = str(real_path(path))
+    for end in ("-wal", "-shm", "-journal"):
+        try:
+            info = os.stat(real + end)
+        except OSError:
+            continue
+        if not stat.S_ISREG(info.st_mode):
+            return f"has something beside it that is no file ({real}{end})"
+        if end == "-wal" and info.st_size and not _size(real):
+            return f"is empty, while {real}{end} still holds what was written to it last"
+    return ""
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def could_lock_out(path: Path, owner: int) -> bool:

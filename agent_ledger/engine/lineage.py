@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from .databases import read_only_uri
+from .databases import hindrance, read_only_uri
 
 DEPTH = 400
 """Longest chain that is walked; chains of about 180 are real."""
@@ -34,7 +34,7 @@ def conversation(state: Path, session_id: str) -> tuple[tuple[str, ...], bool]:
 
     Only the session itself where `state.db` is missing, busy or strange.
     """
-    if not session_id or not state.is_file():
+    if not session_id or not state.is_file() or hindrance(state):
         return (session_id,), False
     try:
         connection = sqlite3.connect(read_only_uri(state), uri=True, timeout=_BUSY_S)

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from agent_ledger.engine.databases import could_lock_out, read_only_uri, real_path
+from agent_ledger.engine.databases import could_lock_out, hindrance, read_only_uri, real_path
 from agent_ledger.engine.inert import inert
 
 __all__ = [
@@ -91,26 +91,10 @@ def check(path: Path) -> os.stat_result:
             "read it as its owner, or while its owner has it open",
             state=FOREIGN_OWNER,
         )
-    _check_beside(path, empty=info.st_size == 0)
+    why_not = hindrance(path)
+    if why_not:
+        raise SourceError(path, why_not, "copy the folder before anything opens it, then move that away")
     return info
-
-
-def _check_beside(path: Path, *, empty: bool) -> None:
-    """SQLite would wait for a pipe under the name of its log, and removes the log of an empty file even to read it."""
-    for end in ("-wal", "-shm", "-journal"):
-        beside = f"{real_path(path)}{end}"
-        try:
-            info = os.stat(beside)
-        except OSError:
-            continue
-        if not stat.S_ISREG(info.st_mode):
-            raise SourceError(path, f"has something beside it that is no file ({beside})", "move that away")
-        if empty and info.st_size and end == "-wal":
-            raise SourceError(
-                path,
-                f"is empty, while {beside} still holds what was written to it last",
-                "copy both before anything opens them, which would remove the second; then go back to a backup",
-            )
 
 
 def explain(path: Path, error: Exception) -> SourceError:

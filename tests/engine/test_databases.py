@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_ledger.engine.databases import could_lock_out, read_only_uri, real_path
+from agent_ledger.engine.databases import could_lock_out, hindrance, read_only_uri, real_path
+from agent_ledger.engine.lineage import conversation
+from agent_ledger.engine.policy.family import family
+from agent_ledger.engine.posture.reading import LedgerError, scored_file
 
 OWNER, READER = 4001, 4002
 
@@ -44,3 +47,26 @@ def test_another_users_store_without_both_sidecars_is_left_alone(
     for end in sidecars:
         (tmp_path / f"state.db{end}").touch()
     assert could_lock_out(tmp_path / "state.db", OWNER) is locked_out
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_pipe_beside_a_database_is_never_waited_for(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "state.db"
+    path.write_bytes(b"x")
+    assert hindrance(path) == ""
+    os.mkfifo(f"{path}{end}")
+    assert hindrance(path) == f"has something beside it that is no file ({real_path(path)}{end})"
+    assert conversation(path, "s1") == (("s1",), False)
+    assert family(path, "s1").members == ("s1",)
+    with pytest.raises(LedgerError, match="no file"):
+        scored_file(path)
+
+
+def test_the_log_of_an_empty_file_is_not_read_away(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    path.touch()
+    log = tmp_path / "ledger.db-wal"
+    log.write_bytes(b"what was written last")
+    with pytest.raises(LedgerError, match="is empty"):
+        scored_file(path)
+    assert log.exists()

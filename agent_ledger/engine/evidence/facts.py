@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..databases import could_lock_out, read_only_uri
+from ..databases import could_lock_out, hindrance, read_only_uri
 from ..fingerprint import KEY_BYTES, value_hash
 from ..mounts import network_points
 from ..paths import Paths
@@ -299,6 +299,9 @@ class Facts:
             raise CannotTellError(f"{quoted(path)} is {'not there' if not place.exists else 'no plain file'}.")
         if could_lock_out(path, place.owner):
             raise CannotTellError(f"{quoted(path)} belongs to another user, whom a look into it could lock out.")
+        why_not = hindrance(path)
+        if why_not:
+            raise CannotTellError(f"{quoted(path)} {why_not}.")
         try:
             connection = sqlite3.connect(
                 read_only_uri(path),

@@ -12,7 +12,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..databases import read_only_uri
+from ..databases import hindrance, read_only_uri
 
 DEPTH = 400
 _BUSY_S = 0.01
@@ -31,7 +31,7 @@ class Family:
 def family(state: Path, session_id: str) -> Family:
     """Only the session itself where `state.db` is missing, busy or strange."""
     alone = Family(session_id, (session_id,), 0, False)
-    if not session_id or not state.is_file():
+    if not session_id or not state.is_file() or hindrance(state):
         return alone
     try:
         connection = sqlite3.connect(read_only_uri(state), uri=True, timeout=_BUSY_S)

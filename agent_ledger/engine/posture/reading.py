@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from ..databases import read_only_uri, readable
+from ..databases import hindrance, read_only_uri, readable
 from ..queries import COLUMNS_QUERY, Query
 from ..records import utc_seconds
 from .joined import rotations_of
@@ -68,6 +68,9 @@ def scored_file(path: Path, *, since: float | None = None) -> Posture:
     """The same for a file that nobody has opened yet. Raises LedgerError, whose text names the file."""
     if not path.is_file():
         raise LedgerError(f"{path} does not exist or is not a file; name the ledger.db to score.")
+    why_not = hindrance(path)
+    if why_not:
+        raise LedgerError(f"{path} {why_not}; copy the folder before anything opens it, then move that away.")
     try:
         with closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=5.0, isolation_level=None)) as connection:
             connection.execute("PRAGMA query_only=1")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from ..databases import read_only_uri
+from ..databases import hindrance, read_only_uri
 from ..records import utc_text
 
 PERIODS_S = {"hour": 3_600.0, "day": 86_400.0}
@@ -76,6 +76,9 @@ def ledger_counter(path: Path) -> Counter:
     def count(what: str, since: float) -> int:
         counted = "count(DISTINCT nullif(turn_id, ''))" if what == "turns" else "count(*)"
         question = f"SELECT {counted} FROM ledger WHERE changed >= ? AND ts >= ?"
+        why_not = hindrance(path)
+        if why_not:
+            raise GateError(f"the ledger {why_not}")
         try:
             with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=_BUSY_S)) as connection:
                 (number,) = connection.execute(question, (int(since * 1_000_000), utc_text(since))).fetchone()
