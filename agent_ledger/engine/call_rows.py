@@ -121,7 +121,7 @@ class CallRows:
 
     def keep_head(self, ts: str) -> None:
         """Write down which record is the last now, inside a transaction of the caller."""
-        head = self._chain.head()
+        head = self._chain.newest()
         if head.number:
             self.connection.execute(
                 "INSERT INTO chain_head(id, number, changed, link, seen_ts) VALUES(1,?,?,?,?) ON CONFLICT(id) DO UPDATE"

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ from agent_ledger.engine.prune import plan, prune
 from tests.engine.homes import ROOT, Home, said, tell, until, worker
 
 from .by_docs import verified
+from .ledgers import Made
 
 WRITERS, CALLS = 4, 120
 
@@ -143,6 +145,19 @@ def test_pruning_and_verdicts_beside_them(begun: Home) -> None:
     found = checked(begun.paths)
     assert found.rows + found.pruned == WRITERS * (CALLS + 1) + 1
     assert not found.by_hand
+
+
+def test_a_turn_writes_down_what_others_recorded_last(tmp_path: Path) -> None:
+    ours = Made(tmp_path / "ledger.db")
+    ours.calls(1, 2)
+    others = Made(tmp_path / "ledger.db")
+    others.calls(3, 4)
+    ours.turn()
+    assert ours.db.execute("SELECT number FROM chain_head").fetchone() == (8,)
+    others.unsettle(4)
+    assert ours.check().first is not None
+    ours.db.close()
+    others.db.close()
 
 
 PRUNE = """

@@ -91,6 +91,11 @@ class ChainWriter:
             self._head = read_head(self._connection)
         return self._head
 
+    def newest(self) -> Head:
+        """The last record, whoever wrote it, inside a transaction of the caller. Raises sqlite3.Error."""
+        self._catch_up()
+        return self.head()
+
     def insert(self, row: Sequence[Any], *, now_us: int) -> int:
         """Add a call (values in the order of ISSUE_COLUMNS, as they are stored); its id."""
         for _ in range(TRIES):
@@ -167,8 +172,7 @@ class ChainWriter:
             self._rise(changed)
 
     def _record(self, call_id: int | None, kind: str, did: Mapping[str, Any], now_us: int) -> int:
-        self._catch_up()
-        head = self.head()
+        head = self.newest()
         text = json.dumps(did, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
         seal = head.next(kind, call_id, (text,), now_us)
         values = (seal.number, seal.changed, call_id, kind, text, seal.previous, seal.link)
