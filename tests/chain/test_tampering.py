@@ -371,3 +371,22 @@ def test_the_first_of_all_that_was_done_is_named(edited: set[int], deleted: set[
         assert first.ledger_id <= min(plain)
     if not unsettled:
         assert first.ledger_id == min(plain)
+
+
+BESIDE = [("amendment", name) for name in ("number", "changed", "ledger_id", "kind", "did", "previous", "link")]
+BESIDE += [("chain_head", name) for name in ("number", "link")]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(place=st.sampled_from(BESIDE), row=st.integers(0, 4), value=VALUES)
+def test_any_value_in_the_tables_beside_is_found(place: tuple[str, str], row: int, value: Any) -> None:
+    table, column = place
+    made = of_every_kind()
+    ids = [found[0] for found in made.db.execute(f"SELECT id FROM {table} ORDER BY id")]
+    call_id = ids[row % len(ids)]
+    if value is None and column != "ledger_id":
+        return
+    before = made.db.execute(f"SELECT typeof({column}), {column} FROM {table} WHERE id=?", (call_id,)).fetchone()
+    made.db.execute(f"UPDATE {table} SET {column}=? WHERE id=?", (value, call_id))
+    after = made.db.execute(f"SELECT typeof({column}), {column} FROM {table} WHERE id=?", (call_id,)).fetchone()
+    assert made.check().whole == (before == after)
