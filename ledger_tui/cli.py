@@ -19,6 +19,7 @@ from ledger_tui.commands import (
     calls,
     demo,
     doctor,
+    examples,
     export,
     ledger_check,
     plugin,
@@ -166,6 +167,8 @@ for group in (
 
 if demo.available():
     demo.register(app)
+
+examples.attach(app)
 
 
 def run(argv: list[str]) -> int:
