@@ -1,4 +1,4 @@
-"""The host's door: four hooks and one middleware for Hermes Agent. No logic, no I/O at import, nothing gets out.
+"""The host's door: four hooks, one middleware, two commands. No logic, no I/O at import, nothing gets out.
 
 A hook that raised or dawdled would stop the agent (Hermes 0.22 blocks the tool then), so whatever goes wrong here is
 logged and swallowed: the ledger never costs the agent.
@@ -24,6 +24,9 @@ from .engine.tools import READ_ONLY
 
 __version__ = "0.1.0"
 
+CHAT_COMMAND = "What the agent changed in this chat, and what of it was never confirmed"
+CLI_COMMAND = "What the agent changed, and what of it was never confirmed"
+
 log = logging.getLogger(__name__)
 
 _recorders: dict[tuple[int, str], Recorder] = {}
@@ -42,6 +45,17 @@ def register(ctx: Any) -> None:
     ctx.register_hook("pre_llm_call", pre_llm_call)
     ctx.register_hook("on_session_start", on_session_start)
     ctx.register_middleware("tool_execution", tool_execution)
+    _register_commands(ctx)
+
+
+def _register_commands(ctx: Any) -> None:
+    """`/ledger` and `hermes ledger`, where the host offers them. Its own command of such a name is not touched."""
+    in_chat = getattr(ctx, "register_command", None)
+    if in_chat is not None:
+        in_chat("ledger", chat_command, description=CHAT_COMMAND, args_hint="[status|ghosts|posture|help]")
+    on_command_line = getattr(ctx, "register_cli_command", None)
+    if on_command_line is not None:
+        on_command_line("ledger", CLI_COMMAND, set_up_cli_command, cli_command)
 
 
 def pre_tool_call(
@@ -205,6 +219,33 @@ def _returned(tool_name: str, args: Any, result: Any, error: BaseException | Non
         )
     except Exception as trouble:
         _complain("tool_execution", trouble)
+
+
+def chat_command(raw_args: str = "") -> str:
+    """`/ledger …` in a chat. What it needs is loaded when somebody asks for the first time."""
+    try:
+        from .chat import answer
+
+        return answer(raw_args, Paths(Path(_home())))
+    except Exception as error:
+        _complain("/ledger", error)
+        return "The ledger cannot be asked right now; the host's log says why."
+
+
+def set_up_cli_command(parser: Any) -> None:
+    """The options of `hermes ledger`."""
+    from .host_command import set_up
+
+    set_up(parser)
+
+
+def cli_command(asked: Any) -> None:
+    """`hermes ledger …`. Hermes 0.19 drops what a command returns, so its exit code leaves as SystemExit."""
+    from .host_command import run
+
+    code = run(asked, Paths(Path(_home())))
+    if code:
+        raise SystemExit(code)
 
 
 def recorder() -> Recorder:
