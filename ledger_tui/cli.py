@@ -30,6 +30,7 @@ from ledger_tui.commands import (
     prune,
     repair,
     sessions,
+    ship,
     status,
     verify,
     watch,
@@ -161,7 +162,7 @@ def _open_app(place: Place) -> int:
 
 for group in (
     status, calls, watch, verify, sessions, posture, policy, ledger_check, prune, export, prompt_policy, repair,
-    doctor, plugin,
+    doctor, plugin, ship,
 ):  # fmt: skip
     group.register(app)
 

@@ -10,6 +10,7 @@ import pytest
 
 from agent_ledger.engine.paths import Paths
 from tests.engine.homes import Home
+from tests.ship.engines import Engine
 
 from .journey import Journey, travelled
 
@@ -38,8 +39,15 @@ def home(paths: Paths) -> Iterator[Home]:
 
 
 @pytest.fixture(scope="session")
-def journey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journey]:
+def server() -> Iterator[Engine]:
+    engine = Engine()
+    yield engine
+    engine.end()
+
+
+@pytest.fixture(scope="session")
+def journey(tmp_path_factory: pytest.TempPathFactory, server: Engine) -> Iterator[Journey]:
     """Made once: it takes some seconds. What it holds is a record; its home may be used further."""
     root = tmp_path_factory.mktemp("journey")
-    yield travelled(root)
+    yield travelled(root, server.url())
     shutil.rmtree(root)

