@@ -28,7 +28,7 @@ class Stream:
     done: Callable[[Shipped], None]
     """Told of every round that shipped something."""
     troubled: Callable[[str], None]
-    """Told of a trouble once, and by an empty text when it is over."""
+    """Told of a trouble when it begins or becomes another one, and by an empty text when it is over."""
     every_s: float = 2.0
     _seen: _Seen | None = None
     _trouble: str = field(default="", init=False)
