@@ -42,7 +42,10 @@ def ship(
     url = address(to, "--to")
     shipper = Shipper(_host(host), place.ledger, place.clock, mirror)
     if not place.ledger_exists() and once:
-        say("null" if json else f"Nothing recorded yet: {inert(str(place.ledger))} is not there.")
+        if json:
+            print_json({"host": shipper.host, "ledger": None, "calls": 0, "new_ledger": False})
+        else:
+            say(f"Nothing recorded yet: {inert(str(place.ledger))} is not there.")
         return DONE
     try:
         if once:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import typer
 
@@ -28,6 +29,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "prompt-policy test": ((SAMPLES[4].text,),),
     "repair-routing": ((), ("--only", SESSION), ("--apply", "--yes", "--because", SAMPLES[6].text)),
     "repair-undo": (("--list",), ("--yes",)),
+    # No engine is there: what libpq says of it repeats the name.
+    "ship": (("--once", "--to", f"postgresql:///{quote(SAMPLES[4].text)}?host=/nowhere/{quote(SAMPLES[6].text)}"),),
     "export calls": _EXPORTS,
     "export posture": _EXPORTS,
     "export sessions": _EXPORTS,
