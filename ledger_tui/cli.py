@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands import (
     calls,
+    completion,
     demo,
     doctor,
     examples,
@@ -168,6 +169,8 @@ for group in (
 
 if demo.available():
     demo.register(app)
+
+completion.register(app)
 
 examples.attach(app)
 

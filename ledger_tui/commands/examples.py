@@ -75,6 +75,10 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("demo --scenario lost-cron", "how a cron job gets lost"),
         ("demo --headless --home /tmp/demo", "only make its home, for other commands"),
     ),
+    "completion": (
+        ("completion zsh > ~/.zfunc/_ledger-tui", "once; new shells complete, if that folder is in fpath"),
+        ("completion fish | source", "in this shell only"),
+    ),
     "policy": (("policy test 'rm -rf build'", "what would the rules say?"),),
     "policy report": (("policy report --since 7d", "what was refused, or would have been"),),
     "policy test": (

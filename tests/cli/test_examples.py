@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,14 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from ledger_tui.cli import app
+from ledger_tui.commands.command_tree import Command, walk
 from ledger_tui.commands.examples import EXAMPLES
 
 GLOBAL_WITH_VALUE = ("--hermes-home", "--profile", "--ledger", "--state")
 
 
-def every(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    yield " ".join(words), command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from every(below, (*words, name))
-
-
-COMMANDS: Mapping[str, Any] = dict(every(typer.main.get_command(app)))
-LINES = sorted({typed for name in EXAMPLES if name in COMMANDS for typed, _ in EXAMPLES[name]})
+COMMANDS: Mapping[str, Command] = {one.name: one for one in walk(typer.main.get_command(app))}
+LINES = sorted({typed for lines in EXAMPLES.values() for typed, _ in lines})
 
 
 def one_command(typed: str) -> list[str]:
@@ -45,14 +40,14 @@ def named(words: list[str]) -> tuple[str, list[str]]:
     return "", words
 
 
-def test_every_command_has_examples() -> None:
-    assert set(COMMANDS) - set(EXAMPLES) == set(), "what --help shows stands in ledger_tui/commands/examples.py"
+def test_every_command_has_examples_and_there_are_no_others() -> None:
+    assert set(EXAMPLES) == set(COMMANDS), "what --help shows stands in ledger_tui/commands/examples.py"
 
 
 @pytest.mark.parametrize("typed", LINES)
 def test_an_example_is_of_a_command_and_options_that_exist(typed: str) -> None:
     name, rest = named(one_command(typed))
-    options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    options = {option for one in COMMANDS[name].options for option in one.names}
     assert {word for word in rest if word.startswith("-")} <= options
     assert name or not rest
 
