@@ -34,7 +34,8 @@ PATIENCE_S = 0.04
 RETRY_S = (0.1, 2.0)
 """First and longest pause between two tries to merge while something is spooled; each is twice the one before."""
 
-_TROUBLE = (sqlite3.Error, OSError, BusyError)
+_TROUBLE = (sqlite3.Error, OSError, BusyError, UnicodeDecodeError)
+"""What passes, or lies in the file. SQLite's own words may quote a damaged schema in bytes that are no text."""
 
 
 class Keeper:

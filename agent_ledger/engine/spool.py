@@ -34,6 +34,10 @@ MEMORY_LIMIT = 20_000
 _LONGEST_LINE = 65_536
 """Bytes kept of a line that cannot be read; what the plugin writes itself is a good deal shorter."""
 
+_DEEPEST = 100
+"""Containers within containers in a record; the plugin writes three. What Python can read at its limit of recursion
+it cannot write down a few frames further on, and such a line would neither be merged nor set aside."""
+
 Record = dict[str, Any]
 
 
@@ -103,14 +107,27 @@ def _records(descriptor: int, start: int) -> Iterator[tuple[int, Record]]:
             if not line.endswith(b"\n"):
                 return
             offset += len(line)
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                record = None
-            yield (
-                offset,
-                record if isinstance(record, dict) else {"kind": "unreadable", "line": repr(line[:_LONGEST_LINE])},
-            )
+            yield offset, _record(line) or {"kind": "unreadable", "line": repr(line[:_LONGEST_LINE])}
+
+
+def _record(line: bytes) -> Record | None:
+    """The record of a line, or None where it holds none, or one that nothing could write down again."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and _depth(record) <= _DEEPEST else None
+
+
+def _depth(record: Record) -> int:
+    """How deep containers stand in each other, counted no further than it matters."""
+    depth = 0
+    level: list[Any] = [record]
+    while level and depth <= _DEEPEST:
+        depth += 1
+        inner = (value for outer in level for value in (outer.values() if isinstance(outer, dict) else outer))
+        level = [value for value in inner if isinstance(value, (dict, list))]
+    return depth
 
 
 _alive: weakref.WeakSet[Spool] = weakref.WeakSet()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -321,3 +323,45 @@ def test_several_writers_follow_a_ledger_that_is_moved_into_place_under_them(hom
     assert found[0] == "kept"
     assert sorted(found[1:]) == sorted(f"p{p}-{n}" for p in range(3) for n in range(60))
     assert set(home.statuses()) == {"CONFIRMED"}
+
+
+def test_a_ledger_whose_schema_is_no_text_any_more_is_told_as_trouble_and_waited_for(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLite quotes it in its error, which Python then cannot decode."""
+    home.pre(call="old")
+    home.merged()
+    home.recorder.keeper.close()
+    whole = home.paths.ledger.read_bytes()
+    home.paths.ledger.write_bytes(whole.replace(b"CREATE TABLE writer", b"CREATE TABL\x80 writer"))
+    home.restart()
+    home.pre(call="new")
+    until(lambda: "UnicodeDecodeError" in home.recorder.keeper.trouble, "the damage is met")
+    assert [record.exc_info for record in caplog.records] == [None] * len(caplog.records)
+    assert any("cannot be written" in record.getMessage() for record in caplog.records)
+    home.paths.ledger.write_bytes(whole)
+    home.merged()
+    assert ids_of(home) == ["old", "new"]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_record_nested_as_deep_as_python_reads_blocks_nothing(home: Home, opening: str, closing: str) -> None:
+    """Some frames further on it could no longer be written down, so it would never be set aside."""
+    home.merged()
+    home.paths.spool.mkdir(mode=0o700, exist_ok=True)
+    deepest = sys.getrecursionlimit()
+    lines = [
+        '{"kind":"issue","event":' + opening * depth + "1" + closing * depth + "}"
+        for depth in (90, *range(deepest - 60, deepest))
+    ]
+    path = home.paths.spool / "1-00000000dead-000001.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    path.chmod(0o600)
+    home.pre(call="c1")
+    home.merged()
+    home.recorder.keeper.square(0.0)
+    until(lambda: not path.exists(), "the file is merged")
+    aside = (home.paths.spool / "unreadable.txt").read_text(encoding="ascii").splitlines()
+    assert len(aside) == len(lines)
+    assert [json.loads(line)["kind"] for line in aside] == ["issue"] + ["unreadable"] * (len(lines) - 1)
+    assert ids_of(home) == ["c1"]

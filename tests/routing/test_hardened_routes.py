@@ -52,6 +52,12 @@ def test_after_a_restart_the_route_is_found_or_the_row_by_its_key(one: Desk) -> 
     assert one.cells("s1", "session_key") == (KIM.session_key,)
 
 
+def test_a_route_nested_deeper_than_python_reads_names_no_session(one: Desk) -> None:
+    one.routes().session_for(KIM, one.new_id)
+    one.connection.execute("UPDATE gateway_routing SET entry_json = ?", ("[" * 100_000,))
+    assert one.store.routes("here") == {}
+
+
 def test_a_row_without_messages_is_better_than_a_new_id(one: Desk) -> None:
     one.store.create("empty", KIM)
     assert one.routes().session_for(KIM, one.new_id) == Routed("empty", resumed=True)

@@ -71,6 +71,14 @@ def test_a_lone_mark_of_a_reset_is_merged_into_the_configuration_that_comes_late
     assert json.loads(*one.cells("a", "model_config")) == {"effort": "high", "_reset_from": "old"}
 
 
+def test_a_configuration_nested_deeper_than_python_reads_stays(one: Desk) -> None:
+    one.store.create("a", KIM)
+    deep = "[" * 100_000
+    one.connection.execute("UPDATE sessions SET model_config = ?", (deep,))
+    one.store.create("a", KIM, Origin(model_config={"effort": "high"}))
+    assert one.cells("a", "model_config") == (deep,)
+
+
 def test_a_row_outside_the_profiles_tree_is_nobodys(one: Desk) -> None:
     one.store.owner = None
     one.store.create("a", KIM)
@@ -306,6 +314,13 @@ def test_a_failed_read_is_an_error_and_said_loudly(one: Desk, caplog: pytest.Log
             "The transcript of session a cannot be read and is not taken for empty: no such column: content",
         )
     ]
+
+
+def test_calls_nested_deeper_than_python_reads_are_a_failed_read(one: Desk) -> None:
+    one.store.append("a", KIM, says("one"))
+    one.connection.execute("UPDATE messages SET tool_calls = ?", ("[" * 100_000,))
+    with pytest.raises(TranscriptReadError, match="session a: "):
+        one.store.transcript("a")
 
 
 def test_fault_a_failed_read_is_an_empty_conversation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -87,7 +87,7 @@ def _merge_config(connection: sqlite3.Connection, session_id: str, config: str) 
     else:
         try:
             held = json.loads(stored)
-        except ValueError:
+        except (ValueError, RecursionError):  # Nested deeper than Python reads.
             return
         if not isinstance(held, dict) or set(held) != {"_reset_from"}:
             return

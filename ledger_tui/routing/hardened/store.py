@@ -154,7 +154,7 @@ class HardenedStore:
         """
         try:
             return transcripts.read(self._connection, transcripts.tip(self._connection, session_id))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, RecursionError) as error:  # Cells by other software need not hold JSON.
             if Fault.EMPTY_ON_ERROR in self.faults:
                 log.debug("transcript of %s: %s", session_id, error)
                 return []
@@ -212,7 +212,7 @@ def _named(text: str) -> str | None:
     """The session that a route's entry names."""
     try:
         entry = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     found = entry.get("session_id") if isinstance(entry, dict) else None
     return found if isinstance(found, str) else None
