@@ -35,7 +35,7 @@ Nothing is changed, and no other chat is shown. `ledger-tui` on the machine show
 
 NOT_TOLD = (
     "This host does not tell a plugin which chat is asking, so nothing is shown here;"
-    " `hermes ledger status` on its machine shows everything."
+    " `hermes ledger` or `ledger-tui` on its machine shows everything."
 )
 NO_CONVERSATION = "Hermes has no conversation with this chat yet, so nothing is recorded of it."
 NOTHING = "Nothing is recorded of this conversation: no call in it changed anything."
