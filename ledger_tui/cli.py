@@ -33,6 +33,7 @@ from ledger_tui.commands import (
     sessions,
     ship,
     status,
+    tmux,
     verify,
     watch,
 )
@@ -171,6 +172,7 @@ if demo.available():
     demo.register(app)
 
 completion.register(app)
+tmux.register(app)
 
 examples.attach(app)
 

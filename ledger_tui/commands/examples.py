@@ -79,6 +79,10 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("completion zsh > ~/.zfunc/_ledger-tui", "once; new shells complete, if that folder is in fpath"),
         ("completion fish | source", "in this shell only"),
     ),
+    "tmux": (
+        ("tmux >> ~/.tmux.conf", "status bar, popup and layout, about ~/.hermes"),
+        ("--profile work tmux", "the same about a profile, to look at first"),
+    ),
     "policy": (("policy test 'rm -rf build'", "what would the rules say?"),),
     "policy report": (("policy report --since 7d", "what was refused, or would have been"),),
     "policy test": (
