@@ -43,7 +43,7 @@ def examined(
     """What is wrong with this set-up, and what to do. Exit 0 whatever is found, 3 if a named file is unreadable."""
     place: Place = context.obj
     place.state_exists()
-    checks, problems = examine(place)
+    checks, problems = examine(place, quiet=json)
     if json:
         print_json([asdict(check) for check in checks])
     else:
@@ -54,12 +54,12 @@ def examined(
     return UNREADABLE if problems else DONE
 
 
-def examine(place: Place) -> tuple[list[Check], list[SourceError]]:
+def examine(place: Place, *, quiet: bool = True) -> tuple[list[Check], list[SourceError]]:
     """Every check, and which files named by option could not be read. Raises CommandError for a missing one."""
     # First of all: a ledger that is opened to be read may get files beside it.
     of_files = [*modes.data_folder(place), disk.writable(place)]
     ledger_checks, merged, ledger_error = ledger.ledger(place)
-    store_checks, store_error = sessions.sessions(place)
+    store_checks, store_error = sessions.sessions(place, quiet=quiet)
     checks = [
         files.home(place),
         *of_files,

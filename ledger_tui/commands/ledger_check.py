@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -19,13 +14,11 @@ from agent_ledger.engine.schema import VERSION, columns_of
 from ledger_tui.commands.errors import DONE, FOUND, unreadable, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
 from ledger_tui.sources import snapshot
 
 SHOWN = 10
 """Findings that are told to a person; `--json` has up to a hundred."""
-
-_LONG_S = 1.0
-"""Seconds after which a person wants to know that something goes on."""
 
 
 def checked(
@@ -67,31 +60,9 @@ def _check(place: Place, expected: Head | None, *, quiet: bool) -> Checked:
         (version,) = ledger.connection.execute("PRAGMA user_version").fetchone()
         if version > VERSION and "issue_seal" in columns_of(ledger.connection):
             raise unreadable(f"{place.ledger} is by a newer plugin; update ledger-tui to check it.")
-        with _progress(ledger.connection, quiet=quiet) as tell:
-            return check_chain(ledger.connection, tell, expected)
-
-
-@contextmanager
-def _progress(connection: sqlite3.Connection, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Says on a terminal how far a long check is, on one line that is wiped away afterwards."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    (total,) = connection.execute("SELECT count(*) FROM ledger").fetchone()
-    began = time.monotonic()
-    told = ""
-
-    def tell(rows: int) -> None:
-        nonlocal told
-        if time.monotonic() - began > _LONG_S:
-            told = f"checking the calls: {min(100, 100 * rows // max(1, total))} %"
-            print(f"\r{told}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if told:
-            print(f"\r{' ' * len(told)}\r", end="", file=sys.stderr, flush=True)
+        (total,) = ledger.connection.execute("SELECT count(*) FROM ledger").fetchone()
+        with progress("checking the calls", quiet=quiet) as tell:
+            return check_chain(ledger.connection, lambda rows: tell(rows, total), expected)
 
 
 def _fine(report: Checked, expected: Head | None) -> bool:

@@ -74,7 +74,7 @@ def repair(
     if apply_ and unfinished:
         stopped_by = vouched_for(checks, yes)
         unfinished = _finished(place, stopped_by)
-    findings, plan, choices = _plan(place, only, pairs, end or [], max_gap_seconds)
+    findings, plan, choices = _plan(place, only, pairs, end or [], max_gap_seconds, quiet=json)
     if apply_:
         _refuse_choices(plan, choices, end or [])
     if not apply_ or plan.empty:
@@ -132,11 +132,11 @@ def _choices(texts: Sequence[str], ids: Collection[str]) -> dict[str, str]:
 
 
 def _plan(
-    place: Place, only: list[str], pairs: list[str], end: list[str], max_gap_s: float
+    place: Place, only: list[str], pairs: list[str], end: list[str], max_gap_s: float, *, quiet: bool
 ) -> tuple[Findings, Plan, dict[str, str]]:
     """With the choices. Raises SourceError, and CommandError for an id that no session has."""
     try:
-        store = stored(place)
+        store = stored(place, quiet=quiet)
     except SourceError as error:
         raise _cut_short(place) or error from error
     choices = _choices(pairs, store.sessions)

@@ -76,7 +76,7 @@ def show(
     if ignore or unignore:
         set_aside(place, ignore, unignore, json=json)
         return
-    found = surveyed(place)
+    found = surveyed(place, quiet=json)
     wanted = Wanted(anomalies_only, frozenset(source or ()))
     if json:
         write_document(found, wanted, sys.stdout)
@@ -96,7 +96,7 @@ def set_aside(
     session_id, kind = ignore or unignore or ("", "")
     if kind not in KINDS:
         raise usage(f"There is no kind of anomaly named {kind!r}; they are {', '.join(KINDS)}.")
-    if ignore and session_id and session_id not in stored(place).sessions:
+    if ignore and session_id and session_id not in stored(place, quiet=json).sessions:
         raise usage(f"There is no session {session_id!r} in {place.state}; see: ledger-tui sessions")
     file = IgnoredFile(place.data)
     try:
@@ -152,7 +152,7 @@ def exported(
     if write is None:
         raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
     path = Path(output).expanduser() if output and output != "-" else None
-    found = surveyed(place)
+    found = surveyed(place, quiet=False)
     wanted = Wanted(anomalies_only, frozenset(source or ()))
     hide = Hider()
     with target(path, force=force, keep=export.databases(place)) as stream:

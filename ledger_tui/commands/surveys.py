@@ -3,70 +3,45 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
 from ledger_tui.routing.anomalies.kinds import Anomaly
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
-from ledger_tui.routing.read import Layout, Progress, Store, Tell, read_layout, read_store
+from ledger_tui.routing.read import Layout, Store, read_layout, read_store
 from ledger_tui.routing.rows import Session
 from ledger_tui.routing.survey import Survey, survey
 from ledger_tui.sources import guard
 from ledger_tui.sources.guard import SourceError
 
-_LONG_S = 1.0
-"""Seconds after which a person wants to know that something goes on."""
 
-
-def surveyed(place: Place, *, max_gap_s: float = MAX_GAP_S) -> Survey:
+def surveyed(place: Place, *, max_gap_s: float = MAX_GAP_S, quiet: bool = True) -> Survey:
     """The survey of the place's store; of nothing where the default store is not there yet.
 
-    Raises CommandError for a missing file named by option, SourceError where it cannot be read.
+    `quiet`: not a word on how far it is. Raises CommandError for a missing file named by option, SourceError where
+    it cannot be read.
     """
     file = IgnoredFile(place.data)
     ignored = file.read()
     if file.problem:
         warn(file.problem)
-    store = stored(place)
+    store = stored(place, quiet=quiet)
     return survey(store, now=place.clock(), max_gap_s=max_gap_s, ignored=ignored)
 
 
-def stored(place: Place) -> Store:
+def stored(place: Place, *, quiet: bool = True) -> Store:
     """Every session of the place's store. Raises the same."""
     if not place.state_exists():
         return Store()
-    with _progress() as tell:
-        store = read_store(place.state, place.home, tell=tell)
+    with progress("reading the sessions", quiet=quiet) as tell:
+        store = read_store(place.state, place.home, tell=lambda read: tell(read.done, read.total))
     need_sessions(place, store.layout)
     return store
-
-
-@contextmanager
-def _progress() -> Iterator[Tell | None]:
-    """Says on a terminal how far a long reading is, on one line that is wiped away afterwards."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    began = time.monotonic()
-    told = ""
-
-    def tell(progress: Progress) -> None:
-        nonlocal told
-        if time.monotonic() - began > _LONG_S and progress.total:
-            told = f"reading the sessions: {100 * progress.done // progress.total} %"
-            print(f"\r{told}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if told:
-            print(f"\r{' ' * len(told)}\r", end="", file=sys.stderr, flush=True)
 
 
 def need_sessions(place: Place, layout: Layout) -> None:

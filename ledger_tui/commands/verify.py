@@ -14,6 +14,7 @@ from agent_ledger.engine.records import utc_text
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import counting, progress
 from ledger_tui.sources import verdicts
 
 MOST_IDS = 10_000
@@ -38,8 +39,11 @@ def verified(
         raise usage(
             f"The ledger holds no call {', '.join(map(str, missing[:5]))}; ledger-tui calls lists what it holds."
         )
-    with opened(place.paths, now=place.clock(), ledger=place.ledger, state=place.state) as facts:
-        found = verify_many(calls, facts)
+    with (
+        opened(place.paths, now=place.clock(), ledger=place.ledger, state=place.state) as facts,
+        progress("looking for evidence", quiet=json) as tell,
+    ):
+        found = verify_many(counting(calls, tell, len(calls)), facts)
     untold = verdicts.keep(place.ledger, found)
     if json:
         print_json([verdict_json(call.id, inert(call.tool_name), verdict) for call, verdict in found])

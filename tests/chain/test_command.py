@@ -210,9 +210,9 @@ def test_mixed_damage_is_told_in_the_order_of_calls(made: Made, program: Program
 SLOW = """
 import sys, time
 from agent_ledger.engine.chain import check
-import ledger_tui.commands.ledger_check as command
+import ledger_tui.commands.progress as progress
 check.STEP = 1
-command._LONG_S = {long}
+progress.LONG_S = progress.OFTEN_S = {long}
 usual = check._Check._is_as_written
 def slow(self, row, *rest):
     if row[0] == 3:
@@ -256,7 +256,7 @@ def test_a_long_one_says_how_far_it_is_and_wipes_that_away(made: Made, home: Pat
     assert code == 0
     assert out.startswith("Whole: 6 records")
     steps = [part for part in seen.split("\r") if part.strip()]
-    assert steps == ["checking the calls: 33 %", "checking the calls: 66 %", "checking the calls: 100 %"]
+    assert steps == [f"checking the calls: {done} % (Ctrl-C stops)" for done in (33, 66, 100)]
     assert seen.endswith(f"\r{' ' * len(steps[-1])}\r")
 
 

@@ -14,12 +14,12 @@ from ledger_tui.routing.survey import Survey
 from ledger_tui.sources.guard import SourceError
 
 
-def sessions(place: Place) -> tuple[list[Check], SourceError | None]:
+def sessions(place: Place, *, quiet: bool = True) -> tuple[list[Check], SourceError | None]:
     """The checks `sessions` and `lost-sessions`; and why the store cannot be read. Raises CommandError."""
     if not place.state_exists():
         return [Check("sessions", OK, f"The host has stored no session yet ({place.state} is not there).")], None
     try:
-        found = surveys.surveyed(place)
+        found = surveys.surveyed(place, quiet=quiet)
     except SourceError as error:
         return [Check("sessions", FAIL, f"{error.path} {error.reason}.", f"{error.remedy}.")], error
     number = amount(len(found.store.sessions), "session")
