@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from . import compact_json
 from .paths import private_file, private_folder
 
 KEY_BYTES = 32
@@ -92,7 +93,7 @@ def plain(value: Any) -> str:
         return f"<{type(value).__name__} that cannot be shown>"
 
 
-dumps = json.JSONEncoder(ensure_ascii=False, default=plain).encode
+dumps = compact_json.encoder(default=plain)
 """JSON of arguments as it is stored: names in the agent's order."""
 
 _dumps_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=repr).encode

@@ -12,11 +12,12 @@ can check it with any tool, and whoever can write the file can also compute a ne
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
+
+from ..compact_json import encoder
 
 ISSUE_COLUMNS = (
     "ts", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_cut",
@@ -38,11 +39,13 @@ FIRST = bytes(LINK_BYTES)
 _PACKED = struct.Struct(f">qq{LINK_BYTES}s{LINK_BYTES}s")
 LARGEST = 2**63 - 1
 
-# No list or object stands in these arrays, so none can hold itself: not looking for that saves a fifth of the time.
-_json = json.JSONEncoder(
-    ensure_ascii=False, check_circular=False, separators=(",", ":"), default=lambda value: value.hex()
-).encode
-_strict_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+def _refused(value: Any) -> Any:
+    raise TypeError(f"a cell of the kind {type(value).__name__}")
+
+
+_json = encoder(default=lambda value: value.hex(), separators=(",", ":"))
+_strict_json = encoder(default=_refused, separators=(",", ":"))
 
 
 class Seal(NamedTuple):
