@@ -17,7 +17,7 @@ ODD, HIDDEN = "odd", "secrets_hidden"
 
 _WRITTEN_BY_AGENTS = frozenset(
     {"session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "result_digest",
-     "later_digest", "workplace", "reason", "call_ids", "evidence", "did"}
+     "later_digest", "workplace", "reason", "call_ids", "evidence", "did", "before"}
 )  # fmt: skip
 """What may hold a secret. The rest is the plugin's own: times, hashes, numbers, words of a fixed list."""
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import utc_text
-from ledger_tui.sources.raw_rows import PAGE, Page, Position, RawLedger, raw_ledger
+from ledger_tui.sources.raw_rows import BESIDE, PAGE, Page, Position, RawLedger, Row, kinds, raw_ledger
 
 from . import tables
+from .cells import outgoing
 from .tables import SOURCE, execute
 
 if TYPE_CHECKING:
@@ -61,37 +62,50 @@ class Shipper:
                     page = self._page(connection, ledger, whose)
                 more = page.more
                 done.rows += len(page.rows["ledger"])
-            self._verdicts(connection, ledger, whose)
-            if self.mirror:
-                with connection.transaction():
-                    for first, last, kept in ledger.prunings():
-                        tables.drop(connection, whose, first, last, kept)
+            with connection.transaction():
+                self._locked(connection, whose)
+                self._beside(connection, ledger, whose)
+                for first, last, kept in ledger.prunings() if self.mirror else ():
+                    tables.drop(connection, whose, first, last, kept)
+                self._note(connection, whose)
         return done
 
     def _page(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> Page:
-        """The next rows. Whoever ships the same ledger at the same time waits here, and goes on from there."""
+        """The next rows."""
+        position = Position.of(self._locked(connection, whose))
+        page = ledger.after(position, size=self.size)
+        for table, rows in page.rows.items():
+            tables.keep(connection, whose, table, rows)
+        self._note(connection, whose, page.position)
+        return page
+
+    def _locked(self, connection: Connection, whose: tuple[str, str]) -> str:
+        """How far it is shipped. Whoever ships the same ledger at the same time waits here, and goes on from there."""
         ((text,),) = execute(
             connection, f"SELECT shipped_to FROM {SOURCE} WHERE host = %s AND ledger = %s FOR UPDATE", whose
         ).fetchall()
-        page = ledger.after(Position.of(text), size=self.size)
-        for table, rows in page.rows.items():
-            tables.keep(connection, whose, table, rows)
+        return str(text)
+
+    def _beside(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> None:
+        """Rows of tables without a counter that the engine does not have, or has otherwise."""
+        for table in BESIDE:
+            known = {_cells(table, row) for row in tables.read(connection, whose, table, "", ())}
+            new = [row for row in ledger.beside(table) if _cells(table, row) not in known]
+            tables.keep(connection, whose, table, new)
+
+    def _note(self, connection: Connection, whose: tuple[str, str], position: Position | None = None) -> None:
+        moved = "" if position is None else ", shipped_to = %s"
         execute(
             connection,
-            f"UPDATE {SOURCE} SET shipped_to = %s, shipped = %s, place = %s WHERE host = %s AND ledger = %s",
-            (page.position.text(), utc_text(self.clock()), inert(str(self.path)), *whose),
+            f"UPDATE {SOURCE} SET shipped = %s, place = %s, writings = coalesce(writings, 0) + 1{moved}"
+            " WHERE host = %s AND ledger = %s",
+            (
+                utc_text(self.clock()),
+                inert(str(self.path)),
+                *(() if position is None else (position.text(),)),
+                *whose,
+            ),
         )
-        return page
-
-    def _verdicts(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> None:
-        """Those that the engine does not have, or has otherwise."""
-        known = {
-            (row["ledger_id"], row["verdict"], row["checked_ts"])
-            for row in tables.read(connection, whose, "verdict", "", ())
-        }
-        new = [row for row in ledger.verdicts() if (row["ledger_id"], row["verdict"], row["checked_ts"]) not in known]
-        with connection.transaction():
-            tables.keep(connection, whose, "verdict", new)
 
     def _known(self, connection: Connection, ledger: RawLedger) -> Shipped:
         """Under which name this ledger is at the engine; a new one where it is another than those there.
@@ -119,3 +133,8 @@ class Shipper:
 def _names(first: str) -> Iterator[str]:
     yield first
     yield from (f"{first}-{number}" for number in count(2))
+
+
+def _cells(table: str, row: Row) -> tuple[Any, ...]:
+    """A row as it is kept, but for the count of what was hidden: in what comes back from there nothing is hidden."""
+    return tuple(outgoing(row, kinds()[table])[:-1])

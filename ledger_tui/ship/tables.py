@@ -29,8 +29,10 @@ _SOURCE_COLUMNS: Mapping[str, str] = {
     "begun": "TEXT NOT NULL",
     "shipped": "TEXT",
     "shipped_to": "TEXT",
+    "writings": "BIGINT",
 }
-"""`origin` tells ledgers apart, `place` is the file's path there, `shipped_to` the position, as JSON."""
+"""`origin` tells ledgers apart, `place` is the file's path there, `shipped_to` the position, as JSON;
+`writings` counts the transactions in which something of this ledger was written."""
 
 _TRIES = 3
 """How often tables are made again where another machine makes them at the same moment."""
@@ -59,7 +61,7 @@ def prepare(connection: Connection) -> None:
 
 def _columns(table: str) -> dict[str, str]:
     own = {name: ENGINE_KINDS[kind] for name, kind in kinds()[table].items()}
-    own[KEYS[table]] = "BIGINT NOT NULL"
+    own[KEYS[table]] += " NOT NULL"
     return {"host": "TEXT NOT NULL", "ledger": "TEXT NOT NULL", **own, ODD: "TEXT", HIDDEN: "BIGINT"}
 
 

@@ -24,12 +24,18 @@ from .reading import one_snapshot, read_shape
 
 KEYS: Mapping[str, str] = {
     "ledger": "id", "writer": "id", "amendment": "number", "verdict": "ledger_id", "chain_head": "id",
-    "policy_decision": "id", "prompt_decision": "id",
+    "policy_decision": "id", "prompt_decision": "id", "rotation": "session_id",
 }  # fmt: skip
 """The tables of which a copy is kept, and by which column a row is known in each.
 
 An amendment is known by its number in the chain: `prune` gives ids of amendments anew.
 """
+
+BESIDE = ("verdict", "rotation")
+"""Tables without any counter. They hold little: calls with a verdict, conversations that were compacted."""
+
+_LONGEST_KEY = 500
+"""Characters of a session's id that serves as a key. An engine's index takes some thousand bytes at most."""
 
 PAGE = 500
 """Rows of one table in one reading."""
@@ -166,9 +172,19 @@ class RawLedger:
         whole = f"WHERE typeof({key}) = 'integer' AND {key} > ? ORDER BY {key} LIMIT ?"
         return self._rows(table, whole, (last, size))
 
-    def verdicts(self) -> list[Row]:
-        """All of them: they carry no counter, and are few."""
-        return self._rows("verdict", "WHERE typeof(ledger_id) = 'integer' ORDER BY ledger_id", ())
+    def beside(self, table: str) -> list[Row]:
+        """All rows of one of `BESIDE`."""
+        key = KEYS[table]
+        sound = (
+            f"typeof({key}) = 'integer'"
+            if kinds()[table][key] == "INTEGER"
+            else (
+                f"typeof({key}) = 'text' AND length({key}) = length(replace({key}, char(0), ''))"
+                f" AND length({key}) <= {_LONGEST_KEY}"
+            )
+        )
+        rows = self._rows(table, f"WHERE {sound} ORDER BY {key}", ())
+        return [row for row in rows if isinstance(row[key], int) or row[key].isprintable()]
 
     def prunings(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """What `prune` took: first and last id of each span, and the ids within that it spared."""

@@ -59,6 +59,7 @@ def full(made: Made) -> None:
         " VALUES('2026-01-02T12:00:09.000Z', 1, 'terminal', 'no-rm', 'high', 'it removes', 'enforce')",
         "INSERT INTO prompt_decision(ts, session_id, rule, mode, outcome)"
         " VALUES('2026-01-02T12:00:09.000Z', 's1', 'card', 'enforce', 'blocked')",
+        "INSERT INTO rotation VALUES('s1', 's0')",
     )
 
 
@@ -137,6 +138,18 @@ def test_secrets_do_not_leave(url: str, made: Made, path: Path) -> None:
     for secret in ("sk-live", "geheim", "abc123def456ghi", "hunter2"):
         assert secret not in everything
     assert asked(url, "SELECT id, secrets_hidden FROM agent_ledger_call ORDER BY id") == [(1, 1), (2, 1), (3, None)]
+
+
+def test_a_session_that_cannot_be_a_key_holds_nothing_up(url: str, made: Made, path: Path) -> None:
+    made.calls(1, 1)
+    made.do(
+        "INSERT INTO rotation VALUES('s' || char(0), 's0')",
+        "INSERT INTO rotation VALUES(cast(x'66ff' AS TEXT), 's0')",
+        "INSERT INTO rotation VALUES('s1', 's0')",
+        f"INSERT INTO rotation VALUES('{'s' * 5000}', 's0')",
+    )
+    ship(url, path)
+    assert asked(url, "SELECT session_id FROM agent_ledger_rotation") == [("s1",)]
 
 
 def test_hosts_with_the_same_ledger_stay_apart(url: str, made: Made, path: Path) -> None:
