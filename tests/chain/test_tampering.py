@@ -245,6 +245,35 @@ class TestHeadCutOff:
         )
         assert not made.check().whole
 
+    @pytest.mark.parametrize("cells", ["issue_seal=NULL", "issue_seal=NULL, settle_seal=NULL"])
+    @pytest.mark.parametrize("gone", range(1, 11))
+    def test_calls_that_had_one_record_only_make_no_room_for_that(self, gone: int, cells: str) -> None:
+        made = Made()
+        for number in range(1, 11):
+            made.issue(f"c{number}")
+        made.calls(11, 14)
+        made.do(
+            f"DELETE FROM ledger WHERE id<={gone}",
+            f"UPDATE ledger SET {cells}, args_json='{{}}' WHERE id IN (SELECT min(id) FROM ledger)",
+        )
+        assert not made.check().whole
+
+    @pytest.mark.parametrize("gone", range(1, 8))
+    def test_of_calls_from_before_seals_it_takes_the_later_settlements_as_well(self, gone: int) -> None:
+        made = Made()
+        for number in range(1, 9):
+            made.do(
+                "INSERT INTO ledger(ts, tool_call_id, tool_name, status)"
+                f" VALUES('2026-01-01T00:00:00.000Z', 'c{number}', 'write_file', 'PENDING')"
+            )
+        for number in range(1, 9):
+            made.settle(number, f"c{number}")
+        made.calls(9, 12)
+        made.turn()
+        made.do(f"DELETE FROM ledger WHERE id<={gone}")
+        checked = made.check()
+        assert (checked.state, checked.uncovered, found(checked)) == ("pruned", 8 - gone, None)
+
     def test_the_newest_records_cannot_go_with_it(self) -> None:
         made = of_every_kind()
         made.do("DELETE FROM ledger WHERE id=1", "DELETE FROM ledger WHERE id>10", "UPDATE sqlite_sequence SET seq=10")
