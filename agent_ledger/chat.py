@@ -51,7 +51,6 @@ def conversation(paths: Paths) -> tuple[str, ...] | None:
         key, platform = bound.get("HERMES_SESSION_KEY"), bound.get("HERMES_SESSION_PLATFORM")
         if key and platform:
             return asking.ids_of_chat(paths.state, key, platform)
-        return None
     session_id = _of_the_command_line()
     return asking.ids_of_session(paths.state, session_id) if session_id else None
 

@@ -1,13 +1,14 @@
 """`hermes ledger …`: the ledger on the host's own command line, for where `ledger-tui` is not installed. Only looks.
 
 Standard library only. `--json` prints what `ledger-tui` prints for the same question; what only the full program works
-out is null. Exit codes are its own: 0 done, 1 found broken or failed, 2 wrong usage, 3 cannot be read.
+out is null. Exit codes are its own: 0 done, 1 found broken or failed, 2 wrong usage, 3 cannot be read, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ from .engine.posture.spans import since_seconds
 from .engine.queries import Filter
 from .engine.records import STATES
 
-DONE, FOUND, USAGE, UNREADABLE = 0, 1, 2, 3
+DONE, FOUND, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 ABOUT = "what the agent changed, and what of it was never confirmed"
 MORE = (
     "The program `ledger-tui` does more: a live view, filters, verdicts, policies, exports, the repair of lost chats."
@@ -69,11 +70,18 @@ def run(asked: argparse.Namespace, paths: Paths, clock: Clock = time.time, mono:
     """Do what was asked on the command line; returns the exit code."""
     command = _COMMANDS[asked.ledger_command or "status"][0]
     try:
-        return command(_Question(asked, paths, clock(), mono()))
+        code = command(_Question(asked, paths, clock(), mono()))
+        sys.stdout.flush()  # A reader that is gone shows here, and not where the host ends.
+        return code
     except ValueError as error:  # A `--since` that is no time.
         return _fail(str(error), USAGE)
     except glance.GlanceError as error:
         return _fail(str(error), UNREADABLE)
+    except BrokenPipeError:  # Whoever read this has had enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 class _Question:
@@ -163,7 +171,7 @@ def _listed(asked: _Question, rows: list[glance.Row], none: str) -> int:
 
 def _posture(asked: _Question) -> int:
     with asked.opened() as ledger:
-        found = Posture() if ledger is None else scored(ledger.connection, ledger.columns, since=asked.since)
+        found = Posture() if ledger is None else scored(ledger.undecoded(), ledger.columns, since=asked.since)
     if asked.json:
         _document(report.as_json(found))
     else:
@@ -174,7 +182,7 @@ def _posture(asked: _Question) -> int:
 def _check(asked: _Question) -> int:
     with asked.opened() as ledger:
         newer = ledger is not None and ledger.by_a_newer_plugin()
-        found = Checked() if ledger is None or newer or not ledger.columns else check_chain(ledger.connection)
+        found = Checked() if ledger is None or newer or not ledger.columns else check_chain(ledger.undecoded())
     if newer:
         return _fail(f"{asked.paths.ledger} is by a newer plugin than this one.", UNREADABLE)
     if asked.json:

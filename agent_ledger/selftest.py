@@ -27,6 +27,7 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parent
 HOOKS = ("pre_tool_call", "post_tool_call", "pre_llm_call", "on_session_start")
 MIDDLEWARE = "tool_execution"
+COMMAND = "ledger"
 GRACE_S = 0.3
 """Two minutes would be long to wait here; `settings.json` of the throwaway home says this instead."""
 
@@ -55,6 +56,7 @@ class OwnDoors:
     def __init__(self, home: Path) -> None:
         self.hooks: dict[str, Callable[..., Any]] = {}
         self.middleware: dict[str, Callable[..., Any]] = {}
+        self.commands: dict[str, Callable[..., Any]] = {}
         spec = importlib.util.spec_from_file_location(
             "agent_ledger_under_test", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
         )
@@ -71,6 +73,9 @@ class OwnDoors:
     def register_middleware(self, kind: str, callback: Callable[..., Any]) -> None:
         self.middleware[kind] = callback
 
+    def register_command(self, name: str, handler: Callable[..., Any], description: str, args_hint: str) -> None:
+        self.commands[name] = handler
+
     def fire(self, name: str, **payload: Any) -> list[Any]:
         """What the callbacks of a hook returned, without the Nones."""
         returned = self.hooks[name](**payload, telemetry_schema_version=SCHEMA)
@@ -79,6 +84,8 @@ class OwnDoors:
     def loaded(self) -> None:
         expect(sorted(self.hooks) == sorted(HOOKS), f"registered the hooks {sorted(self.hooks)}")
         expect(list(self.middleware) == [MIDDLEWARE], f"registered the middleware {list(self.middleware)}")
+        expect(list(self.commands) == [COMMAND], f"registered the commands {list(self.commands)}")
+        _tells_nobody(self.commands[COMMAND])
 
     def write_file(self, path: Path, ids: dict[str, str]) -> None:
         """A whole tool call, in the order in which a host goes through it."""
@@ -116,12 +123,22 @@ class InstalledHost:
         expect(len(listed) == 1, f"the plugin manager lists it {len(listed)} times")
         expect(listed[0]["enabled"] and not listed[0]["error"], f"not enabled: {listed[0]['error']}")
         expect(listed[0]["hooks"] == len(HOOKS), f"{listed[0]['hooks']} hooks were registered")
+        command = self._plugins.get_plugin_commands().get(COMMAND)
+        if command is not None:  # A host with a command of that name keeps its own.
+            expect(command["plugin"] == "agent-ledger", f"/{COMMAND} is a command of {command['plugin']}")
+            _tells_nobody(command["handler"])
 
     def write_file(self, path: Path, ids: dict[str, str]) -> None:
         """The host's own tool, called as its agent loop calls it."""
         tools = importlib.import_module("model_tools")
         result = tools.handle_function_call("write_file", {"path": str(path), "content": "hello\n"}, **ids)
         expect(path.exists(), f"the host's write_file wrote nothing: {str(result)[:200]}")
+
+
+def _tells_nobody(command: Callable[..., Any]) -> None:
+    """No chat asks here: the command must say so, and show nothing."""
+    said = str(command("ghosts"))
+    expect("does not tell a plugin which chat is asking" in said, f"/{COMMAND} told nobody {said[:200]!r}")
 
 
 def _host_version() -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .databases import could_lock_out, read_only_uri
+from .databases import could_lock_out, hindrance, read_only_uri
 from .lineage import DEPTH, conversation, is_fork
 
 RECOVERABLE = frozenset({"agent_close", "ws_orphan_reap", "superseded_by_resume", "startup_orphan_reap"})
@@ -67,6 +67,8 @@ def _session_of_chat(state: Path, key: str, source: str) -> str | None:
         return None
     if not stat.S_ISREG(info.st_mode):
         raise UnknownChatError("Hermes' session store is no file.")
+    if hindrance(state):
+        raise UnknownChatError(f"Hermes' session store {hindrance(state)}.")
     if could_lock_out(state, info.st_uid):
         raise UnknownChatError("Hermes' session store belongs to another user and is not in use right now.")
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import process, queries
-from .databases import could_lock_out, read_only_uri, readable
+from .databases import could_lock_out, hindrance, read_only_uri, readable
 from .fingerprint import bounded
 from .inert import inert
 from .posture import Posture
@@ -98,6 +98,11 @@ class Glance:
         """Calls that were lost: past their grace, or reported to the agent already."""
         return self.calls(Filter(states=frozenset({"overdue", "ghost"})), limit=limit)
 
+    def undecoded(self) -> sqlite3.Connection:
+        """The connection for whoever reads text that is no UTF-8 in a way of its own."""
+        self.connection.text_factory = str
+        return self.connection
+
     def counts(self) -> dict[str, int]:
         """`rows` and the six states of a whole ledger, which add up to it."""
         if not self.columns:
@@ -158,6 +163,8 @@ def opened(path: Path, *, now: float, mono: float) -> Iterator[Glance | None]:
         raise GlanceError(f"{path} cannot be read ({error}); check the file and its rights.") from error
     if not stat.S_ISREG(info.st_mode):
         raise GlanceError(f"{path} is no file; what lies there is not a ledger.")
+    if hindrance(path):
+        raise GlanceError(f"{path} {hindrance(path)}; `ledger-tui doctor` says what to do.")
     if could_lock_out(path, info.st_uid):
         raise GlanceError(f"{path} belongs to another user and is not in use right now; read it as its owner.")
     try:

@@ -37,7 +37,7 @@ NOT_TOLD = (
     "This host does not tell a plugin which chat is asking, so nothing is shown here;"
     " `hermes ledger` or `ledger-tui` on its machine shows everything."
 )
-NO_CONVERSATION = "Hermes has no conversation with this chat yet, so nothing is recorded of it."
+NO_CONVERSATION = "Hermes keeps no conversation with this chat in this home, so nothing is recorded of it here."
 NOTHING = "Nothing is recorded of this conversation: no call in it changed anything."
 TROUBLE = "The ledger cannot be asked right now; `ledger-tui doctor` on its machine says why."
 

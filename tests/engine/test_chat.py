@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -20,7 +22,7 @@ import agent_ledger as door
 from agent_ledger import chat, host_command
 from agent_ledger.engine import asking, short_words
 
-from .homes import Home
+from .homes import ROOT, Home
 
 NAMES = ("HERMES_SESSION_KEY", "HERMES_SESSION_PLATFORM", "HERMES_SESSION_ID", "HERMES_CRON_SESSION")
 VARIABLES: dict[str, ContextVar[str]] = {name: ContextVar(name) for name in NAMES}
@@ -87,6 +89,29 @@ def store(home: Home) -> Store:
 @pytest.fixture(autouse=True)
 def no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "hermes_cli.plugins", raising=False)
+
+
+Hermes = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hermes(home: Home, capsys: pytest.CaptureFixture[str]) -> Hermes:
+    """Runs `hermes ledger WORDS` in the home; the exit code, and what was written to both streams."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        parser = argparse.ArgumentParser(prog="hermes ledger")
+        door.set_up_cli_command(parser)
+        parser.set_defaults(func=door.cli_command)
+        code = 0
+        try:
+            asked = parser.parse_args(words)
+            asked.func(asked)
+        except SystemExit as left:
+            code = int(left.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
 
 
 # Which session is the chat in?
@@ -303,35 +328,47 @@ def test_a_ledger_that_cannot_be_read_is_one_sentence_without_a_path(home: Home,
     assert gateway() == short_words.TROUBLE
 
 
+def test_a_context_that_was_cleared_leaves_the_command_line_its_own(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.pre()
+    home.merged()
+    cleared = dict.fromkeys(("SESSION_KEY", "SESSION_PLATFORM", "SESSION_ID", "CRON_SESSION"), "")
+    assert asked(**cleared) == short_words.NOT_TOLD
+    manager = SimpleNamespace(_cli_ref=SimpleNamespace(session_id="s1"))
+    monkeypatch.setitem(sys.modules, "hermes_cli.plugins", SimpleNamespace(get_plugin_manager=lambda: manager))
+    assert asked(**cleared).startswith("1 call recorded")
+
+
+@pytest.mark.parametrize("name", ["ledger.db", "ledger.db-wal", "state.db-wal"])
+def test_a_pipe_in_a_files_place_keeps_nobody_waiting(home: Home, store: Store, hermes: Hermes, name: str) -> None:
+    store.session("s1", KEY, 10.0)
+    home.paths.data.mkdir(parents=True, exist_ok=True)
+    if name == "ledger.db-wal":
+        sqlite3.connect(home.paths.ledger).close()
+    os.mkfifo((home.folder if name.startswith("state") else home.paths.data) / name)
+    assert gateway() == short_words.TROUBLE
+    assert hermes("calls")[0] == (0 if name.startswith("state") else 3)
+
+
+def test_a_reader_that_has_had_enough_is_no_error(lived: Home) -> None:
+    code = "import sys, agent_ledger, argparse as a; p = a.ArgumentParser(); agent_ledger.set_up_cli_command(p);"
+    code += " agent_ledger.cli_command(p.parse_args(['calls', '--json']))"
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as closed:
+        command = [sys.executable, "-c", code]
+        environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, cwd=ROOT, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_no_error_gets_out(monkeypatch: pytest.MonkeyPatch, home: Home) -> None:
     monkeypatch.setattr(chat, "conversation", lambda paths: 1 / 0)
     assert gateway() == "The ledger cannot be asked right now; the host's log says why."
 
 
 # `hermes ledger`
-
-
-Hermes = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def hermes(home: Home, capsys: pytest.CaptureFixture[str]) -> Hermes:
-    """Runs `hermes ledger WORDS` in the home; the exit code, and what was written to both streams."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser(prog="hermes ledger")
-        door.set_up_cli_command(parser)
-        parser.set_defaults(func=door.cli_command)
-        code = 0
-        try:
-            asked = parser.parse_args(words)
-            asked.func(asked)
-        except SystemExit as left:
-            code = int(left.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def test_status_on_the_command_line_is_about_the_whole_home(lived: Home, hermes: Hermes) -> None:
@@ -423,7 +460,7 @@ def test_both_commands_are_offered_where_the_host_takes_them() -> None:
 # The page
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "chat.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "chat.md").read_text(encoding="utf-8")
 
 
 def test_the_page_lists_every_command_and_option(home: Home) -> None:

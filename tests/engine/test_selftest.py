@@ -83,3 +83,9 @@ def test_a_plugin_that_does_not_load_is_said_in_one_line(folder: Path) -> None:
     (line,) = failures(folder)
     assert line.startswith("FAIL  the host loads the plugin")
     assert "TypeError" in line
+
+
+def test_a_command_that_shows_calls_to_nobody_in_particular_is_noticed(folder: Path) -> None:
+    change(folder / "chat.py", "return short_words.NOT_TOLD", 'return "#1 terminal"')
+    (line,) = failures(folder)
+    assert "/ledger told nobody '#1 terminal'" in line

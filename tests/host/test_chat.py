@@ -99,7 +99,7 @@ def test_two_chats_that_ask_at_once_see_their_own_calls(host: Host, played: Play
     kim, bo, nobody = played.together
     assert first_line(kim) == "4 calls recorded of this conversation: 4 confirmed."
     assert first_line(bo) == "1 call recorded of this conversation: 1 confirmed."
-    assert nobody == "Hermes has no conversation with this chat yet, so nothing is recorded of it."
+    assert nobody == "Hermes keeps no conversation with this chat in this home, so nothing is recorded of it here."
 
 
 def test_a_compaction_that_changes_the_id_loses_nothing(host: Host, played: Played) -> None:
