@@ -24,6 +24,7 @@ from agent_ledger.engine.paths import Paths
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
 from ledger_tui.sources.policy_files import PolicyFiles
+from ledger_tui.sources.record import RecordSource
 from ledger_tui.sources.refusals import RefusalSource
 from ledger_tui.sources.scored_rows import RowSource
 from ledger_tui.sources.state import StateChange, StateSource
@@ -35,6 +36,7 @@ from screens.help import HelpScreen
 from screens.lineage import LineageScreen
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
+from screens.record_check import RecordCheckScreen
 from screens.repair import RepairScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
@@ -105,6 +107,7 @@ class LedgerApp(App[None]):
         self.verdict_source = VerdictSource(
             paths, ledger=self.ledger_source.path, state=self.state_source.path, clock=clock
         )
+        self.record_source = RecordSource(self.ledger_source.path)
         self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock, mono=mono)
         self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
         self._latest: LedgerChange | None = None
@@ -183,6 +186,9 @@ class LedgerApp(App[None]):
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
+
+    def action_check_record(self) -> None:
+        self.push_screen(RecordCheckScreen(self.record_source))
 
 
 def make_app(

@@ -33,6 +33,11 @@ class LedgerCommands(Provider):
         offered = getattr(self.screen, "commands", None)
         if offered is not None:
             yield from offered()
+        yield Command(
+            "Check the record",
+            "Was a recorded call edited, deleted or moved since?",
+            partial(self.app.run_action, "check_record"),
+        )
         yield Command("Help", "The keys that work here", partial(self.app.run_action, "help"))
         for name in sorted(self.app.available_themes):
             yield Command(f"Theme: {name}", "Change the colours", partial(setattr, self.app, "theme", name))

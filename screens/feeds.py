@@ -10,6 +10,7 @@ from typing import Protocol
 
 from textual.signal import Signal
 
+from agent_ledger.engine.chain.report import Checked
 from agent_ledger.engine.evidence import Verdict
 from agent_ledger.engine.posture.rows import RawRow
 from agent_ledger.engine.queries import Filter
@@ -17,6 +18,7 @@ from agent_ledger.engine.records import Call
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.sources.ledger import LedgerChange, SessionTotals
 from ledger_tui.sources.policy_files import PolicyFiles
+from ledger_tui.sources.record import Watch
 from ledger_tui.sources.refusals import RefusalChange
 from ledger_tui.sources.state import StateChange
 from ledger_tui.sources.verdicts import Outcome, Search
@@ -65,6 +67,12 @@ class VerdictFeed(Protocol):
     def forget(self) -> None: ...
 
     async def verify(self, ids: Sequence[int], search: Search) -> Outcome: ...
+
+
+class RecordFeed(Protocol):
+    """Checks the hash chain; `ledger_tui.sources.record.RecordSource` is the one there is."""
+
+    async def check(self, watch: Watch) -> Checked: ...
 
 
 @dataclass(frozen=True, slots=True)
