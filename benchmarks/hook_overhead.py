@@ -173,7 +173,7 @@ def against_bare(calls: int, folder: Path) -> Report:
     )
     bare = bare_call(Bare(folder / "bare.db"))
     ours, theirs = interleaved(calls, 300, our_call, bare)
-    report.times("pre + post", ours, theirs, unit="µs", bars=("at most 2.5x, aim 2.0x", "at most 3x, or 1 ms"))
+    report.times("pre + post", ours, theirs, unit="µs", bars=("at most 3x, aim 2.2x", "at most 3x, or 1 ms"))
     reading, empty = interleaved(200, 20, reading_hook, empty_hook)
     report.times("read-only tool, one hook (reference: an empty function)", reading, empty, unit="µs",
                  bars=("at most 5 µs", ""))  # fmt: skip
