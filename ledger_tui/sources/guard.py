@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from agent_ledger.engine.databases import could_lock_out, hindrance, read_only_uri, real_path
+from agent_ledger.engine.databases import could_lock_out, hindrance, read_only_uri, readable, real_path
 from agent_ledger.engine.inert import inert
 
 __all__ = [
@@ -42,12 +42,52 @@ class SourceError(Exception):
         super().__init__(f"{inert(str(path))} {self.reason}: {self.remedy}.")
 
 
+class _Cursor(sqlite3.Cursor):
+    """Goes on where a text is no UTF-8, for which Python refuses the row and with it the whole answer.
+
+    Such a text is met once in a blue moon, and decoding each here is dear: it is begun with the first one. An answer
+    is taken row by row or as a whole, not both.
+    """
+
+    asked: tuple[Any, ...] = ()
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except sqlite3.OperationalError as error:
+            self._decode_here(error)
+            super().execute(*self.asked)  # The rows before it are gone.
+            return super().fetchall()
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except sqlite3.OperationalError as error:
+            self._decode_here(error)
+            return super().fetchone()  # The same row again.
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.OperationalError as error:
+            self._decode_here(error)
+            return super().__next__()
+
+    def _decode_here(self, error: sqlite3.OperationalError) -> None:
+        # The error is Python's: SQLite has no code for it.
+        if hasattr(error, "sqlite_errorcode") or self.connection.text_factory is not str or "UTF-8" not in str(error):
+            raise error
+        self.connection.text_factory = readable
+
+
 class _Connection(sqlite3.Connection):
     """Raises sqlite3.Error also where SQLite's own words quote bytes of a damaged schema that are no text."""
 
     def execute(self, *asked: Any) -> sqlite3.Cursor:
+        cursor = self.cursor(_Cursor)
+        cursor.asked = asked
         try:
-            return super().execute(*asked)
+            return cursor.execute(*asked)
         except UnicodeDecodeError as error:
             damaged = sqlite3.DatabaseError("malformed database schema")
             damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +56,19 @@ def test_nobody_waits_for_a_pipe(
     done = program(*command)
     assert done.code == 0
     assert done.json
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("status", "--json"), ("calls", "--json"), ("export", "calls", "--format", "json"), ("posture", "--json")],
+)
+def test_one_cell_that_is_no_utf8_hides_no_other(
+    six_states: Any, program: Any, home: Path, command: tuple[str, ...]
+) -> None:
+    with closing(sqlite3.connect(home / "plugin-data" / "agent-ledger" / "ledger.db")) as ledger, ledger:
+        ledger.execute(
+            "UPDATE ledger SET tool_name = CAST(X'74FF' AS TEXT), session_id = CAST(X'73FF' AS TEXT) WHERE id = 2"
+        )
+    done = program(*command)
+    assert done.code == 0, done
+    assert done.out

@@ -185,3 +185,29 @@ def test_a_locked_file_says_so(tmp_path: Path) -> None:
         with pytest.raises(SourceError) as caught:
             snapshot.open_ledger(path, timeout_s=0.0)
     assert (caught.value.state, "locked" in str(caught.value)) == ("stale", True)
+
+
+def test_a_text_that_is_no_utf8_hides_no_other_row(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    make_ledger(path, 8)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE ledger SET tool_name = CAST(X'74FF6D' AS TEXT) WHERE id IN (3, 6)")
+    names = ["terminal", "terminal", "t\ufffdm", "terminal", "terminal", "t\ufffdm", "terminal", "terminal"]
+    asked = "SELECT tool_name FROM ledger WHERE id >= ? ORDER BY id"
+    with closing(snapshot.open_ledger(path)) as db:
+        assert [row[0] for row in db.execute(asked, (1,))] == names
+    with closing(snapshot.open_ledger(path)) as db:
+        assert [row[0] for row in db.execute(asked, (1,)).fetchall()] == names
+    with closing(snapshot.open_ledger(path)) as db:
+        assert db.execute(asked, (3,)).fetchone() == ("t\ufffdm",)
+    with snapshot.reading_ledger(path) as ledger:
+        assert [call.tool_name for call in snapshot.read_calls(ledger)] == names[::-1]
+
+
+def test_texts_that_are_utf8_are_not_decoded_one_by_one(tmp_path: Path) -> None:
+    """That would cost every reader of a large ledger a fifth of its time."""
+    path = tmp_path / "ledger.db"
+    make_ledger(path, 8)
+    with snapshot.reading_ledger(path) as ledger:
+        assert len(snapshot.read_calls(ledger)) == 8
+        assert ledger.connection.text_factory is str
