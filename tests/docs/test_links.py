@@ -37,11 +37,13 @@ def test_the_readme_leads_to_every_page() -> None:
     assert {path for path in PAGES[1:] if path.name != "figures.md"} <= named
 
 
-def test_the_readme_opens_with_the_two_commands() -> None:
+def test_the_readme_opens_with_five_lines_a_picture_and_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    start = text.index("```")
-    assert text[start:].startswith(SET_UP)
-    assert start < 300
+    _, what_for, picture, how, rest = text.split("\n\n", 4)
+    assert len(what_for.splitlines()) == 5
+    assert picture.startswith("![")
+    assert len(how.splitlines()) == 1
+    assert rest.startswith(SET_UP)
 
 
 def test_no_page_names_the_machine_it_was_written_on() -> None:
