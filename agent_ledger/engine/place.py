@@ -94,8 +94,19 @@ class Place:
                     os.unlink(spare)
 
     def remove_own_log(self) -> None:
+        """Of a ledger that is not at its path any more. Only while it is open: of a closed log the number is free,
+        and the next file made may get it, such as the log of the ledger that took its place.
+        """
         ledger, log = self._inodes
-        if log is not None and _inode(self._log) == log and _inode(self._ledger) != ledger:
-            for path in (self._log, self._shared):
-                with contextlib.suppress(OSError):
+        if log is None or _inode(self._log) != log or _inode(self._ledger) == ledger:
+            return
+        taken = f"{self._log}.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            os.rename(self._log, taken)
+            if _inode(taken) == log:
+                for path in (taken, self._shared):
                     os.unlink(path)
+            else:  # Another process was faster, and this is the log of its new ledger already.
+                with contextlib.suppress(FileExistsError):
+                    os.link(taken, self._log)
+                os.unlink(taken)

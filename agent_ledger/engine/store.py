@@ -202,9 +202,9 @@ class Store:
 
         A log that belongs to the file we had must not be read into the one that took its place.
         """
+        self._place.remove_own_log()
         with self._place.sparing_logs_of_others():
             self.connection.close()
-        self._place.remove_own_log()
 
     def checkpoint(self) -> None:
         """Empty the log into the file as far as readers allow. Waits for the disk: never call it from a hook."""

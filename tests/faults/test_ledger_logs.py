@@ -1,0 +1,96 @@
+"""SQLite's log of a ledger that was removed: ours goes with it, that of the ledger in its place stays."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_ledger.engine import place
+from agent_ledger.engine.paths import Paths
+from agent_ledger.engine.place import Place
+from agent_ledger.engine.store import Store
+
+NEXT = b"of the next ledger"
+
+
+class Closing:
+    """A connection behind whose closing something happens at once, as it does where another process is at work."""
+
+    def __init__(self, connection: sqlite3.Connection, then: Callable[[], None]) -> None:
+        self._connection, self._then = connection, then
+
+    def close(self) -> None:
+        self._connection.close()
+        self._then()
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths(tmp_path / "home")
+
+
+@pytest.fixture
+def store(paths: Paths) -> Iterator[Store]:
+    """A store with something in its log, whose ledger was replaced."""
+    made = Store(paths, durability="normal")
+    made.forget_merged("none")
+    made.settle_in()
+    assert made.is_in_place()
+    os.unlink(paths.ledger)
+    paths.ledger.touch(0o600)
+    yield made
+    made.close()
+
+
+def log_of(paths: Paths) -> Path:
+    return Path(f"{paths.ledger}-wal")
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, path: Path, number: tuple[int, int] | None) -> None:
+    """Let a path have the number of a file that is gone, as file systems give it to the next file."""
+    real = place._inode
+    monkeypatch.setattr(place, "_inode", lambda asked: number if asked == str(path) else real(asked))
+
+
+def test_our_log_goes_before_a_new_ledger_can_be_made_beside_it(store: Store, paths: Paths) -> None:
+    store.let_go()
+    assert not log_of(paths).exists()
+    assert [entry.name for entry in sorted(paths.data.iterdir())] == ["ledger.db", "ledger.lock"]
+
+
+def test_the_next_log_stays_though_it_was_given_the_number_of_ours(
+    store: Store, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(paths)
+    ours = place._inode(str(log))
+
+    def another_makes_its_log() -> None:
+        log.write_bytes(NEXT)
+        pretend(monkeypatch, log, ours)
+
+    store.connection = Closing(store.connection, another_makes_its_log)  # type: ignore[assignment]
+    store.let_go()
+    assert log.read_bytes() == NEXT
+
+
+def test_a_log_made_in_the_very_moment_in_which_ours_is_removed_is_put_back(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths.data.mkdir(parents=True)
+    paths.ledger.touch()
+    log = log_of(paths)
+    log.touch()
+    watched = Place(paths.ledger)
+    watched.learn()
+    ours = place._inode(str(log))
+    os.unlink(paths.ledger)
+    os.rename(log, log.with_name("kept"))  # So that its number is not given away.
+    log.write_bytes(NEXT)
+    pretend(monkeypatch, log, ours)
+    watched.remove_own_log()
+    assert log.read_bytes() == NEXT
+    assert sorted(entry.name for entry in paths.data.iterdir()) == ["kept", "ledger.db-wal"]
