@@ -68,8 +68,9 @@ def prune(
     clock: Callable[[], float] = time.time,
     mono_clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    tell: Callable[[int], None] = lambda dropped: None,
 ) -> int:
-    """Drops the settled rows with an id up to `through_id`; how many went.
+    """Drops the settled rows with an id up to `through_id`; how many went. `tell` gets how many did so far.
 
     Each bite is a transaction of its own, in turn with the other writers; when it is interrupted, what is done
     is done and the rest stays. Raises UnsafePathError, ForeignSchemaError, TimeoutError, OSError, sqlite3.Error.
@@ -88,6 +89,7 @@ def prune(
             if not ids:
                 return dropped
             dropped += len(ids)
+            tell(dropped)
             bite = max(10, min(_LARGEST_BITE, bite * 2 if took < BITE_S / 2 else bite // 2 if took > BITE_S else bite))
             sleep(PAUSE_S)
 

@@ -17,6 +17,7 @@ from ledger_tui.commands.calls import limit_of, since_seconds, state_set
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import warn, write_json_list
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import counting, progress, stdout_is_terminal
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.commands.target import target
 from ledger_tui.sources.forms import csv_cell, markdown_cell
@@ -90,8 +91,13 @@ def exported(
     path = Path(output).expanduser() if output and output != "-" else None
     hide = Hider()
     rows = oldest_first(place, wanted, limit=limit_of(limit))
-    with contextlib.closing(rows), target(path, force=force, keep=databases(place)) as stream:
-        write(_begun(map(hide.counting if format == "json" else hide, rows)), stream)
+    clean = hide.counting if format == "json" else hide
+    with (
+        contextlib.closing(rows),
+        target(path, force=force, keep=databases(place)) as stream,
+        progress("writing the calls", quiet=path is None and stdout_is_terminal()) as tell,
+    ):
+        write(_begun(map(clean, counting(rows, tell))), stream)
     tell_hidden(hide)
 
 

@@ -18,6 +18,8 @@ from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
+from ledger_tui.commands.reading import count_rows
 from ledger_tui.commands.target import target
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.forms import csv_cell, document, markdown_cell
@@ -29,21 +31,27 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def scored(place: Place, *, since: float | None = None) -> Posture:
+def scored(place: Place, *, since: float | None = None, quiet: bool = True) -> Posture:
     """The posture of a ledger; an empty one where the default ledger is not there yet.
 
-    Raises CommandError for a missing file named by option, SourceError where it cannot be read.
+    `quiet`: not a word on how far it is. Raises CommandError for a missing file named by option, SourceError where
+    it cannot be read.
     """
     if not place.ledger_exists():
         return Posture()
-    with snapshot.reading_ledger(place.ledger) as ledger:
-        return posture_reading.scored(ledger.connection, ledger.shape.columns, since=since)
+    with snapshot.reading_ledger(place.ledger) as ledger, progress("scoring the calls", quiet=quiet) as tell:
+        total = count_rows(ledger)
+        return posture_reading.scored(
+            ledger.connection, ledger.shape.columns, since=since, tell=lambda rows: tell(rows, total)
+        )
 
 
 def _named(place: Place, ledger: str | None) -> Place:
     """The same place with the ledger that the command names, if it names one."""
     if ledger is None:
         return place
+    if place.shipped is not None:
+        raise usage("--source and LEDGER exclude each other; choose one.")
     if not ledger:
         raise usage("LEDGER needs a path, but what it was given is empty.")
     path = Path(ledger).expanduser().absolute()
@@ -62,11 +70,11 @@ def show(
 ) -> None:
     """How risky the recorded activity looks: the score, and every finding behind it."""
     place = _named(context.obj, ledger)
-    posture = scored(place, since=since_seconds(since, place.clock()))
+    posture = scored(place, since=since_seconds(since, place.clock()), quiet=json)
     if json:
         print_json(report.as_json(posture))
         return
-    for line in report.as_text(posture, str(place.ledger)):
+    for line in report.as_text(posture, place.ledger_name):
         say(line)
 
 
@@ -85,7 +93,7 @@ def exported(
     if write is None:
         raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
     path = Path(output).expanduser() if output and output != "-" else None
-    posture = scored(place, since=since_seconds(since, place.clock()))
+    posture = scored(place, since=since_seconds(since, place.clock()), quiet=False)
     hide = Hider()
     shape = hide.counting(report.as_json(posture))
     with target(path, force=force, keep=(place.ledger, place.state)) as stream:

@@ -11,10 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TextIO, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
-Tell = Callable[[int, int], None]
-"""Takes how many are done, and of how many; 0 in all where nobody knows."""
+
+class Tell(Protocol):
+    """Takes how many are done, and of how many: 0 where nobody knows. `part`: what is done now, where that changes."""
+
+    def __call__(self, done: int, total: int, part: str = "") -> None: ...
+
 
 Item = TypeVar("Item")
 
@@ -33,21 +37,23 @@ class Line:
     def __init__(self, what: str, stream: TextIO, *, mono: Callable[[], float], width: int, moves: bool) -> None:
         self._what, self._stream, self._mono = what, stream, mono
         self._width, self._moves = width, moves
-        self._next = mono() + LONG_S
+        self._next = self._long = mono() + LONG_S
         self._cells = 0
         self._said = False
+        self._part = what
 
-    def tell(self, done: int, total: int) -> None:
-        """Draws the line anew, once the command has become a long one."""
-        now = self._mono()
-        if now < self._next:
+    def tell(self, done: int, total: int, part: str = "") -> None:
+        """Draws the line anew, once the command has become a long one; another part is shown at once."""
+        now, part = self._mono(), part or self._what
+        if now < (self._next if part == self._part else self._long):
             return
+        self._part = part
         self._next = now + OFTEN_S
         if self._moves:
-            self._draw(f"{self._what}: {min(100, 100 * done // total)} %" if total > 0 else f"{self._what} …")
+            self._draw(f"{part}{_share(done, total)}")
         elif not self._said:
             self._said = True
-            self._write(f"{self._what} ({STOPS})\n")
+            self._write(f"{part} ({STOPS})\n")
 
     def _draw(self, text: str) -> None:
         told = f"{text} ({STOPS})"
@@ -90,7 +96,7 @@ def progress(
         line.wipe()
 
 
-def counting(items: Iterable[Item], tell: Tell, total: int = 0) -> Iterator[Item]:
+def counting(items: Iterable[Item], tell: Callable[[int, int], None], total: int = 0) -> Iterator[Item]:
     """The same items; each is told when the next one is asked for."""
     for number, item in enumerate(items, 1):
         yield item
@@ -102,7 +108,13 @@ def stdout_is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _nobody(done: int, total: int) -> None:
+def _share(done: int, total: int) -> str:
+    if total > 0:
+        return f": {min(100, 100 * done // total)} %"
+    return f": {done:,}" if done else " …"
+
+
+def _nobody(done: int, total: int, part: str = "") -> None:
     """Where nobody watches."""
 
 

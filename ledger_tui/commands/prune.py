@@ -15,8 +15,9 @@ from agent_ledger.engine.prune import Plan
 from agent_ledger.engine.schema import ForeignSchemaError
 from ledger_tui.commands.calls import MOST_ROWS
 from ledger_tui.commands.errors import refused, unreadable, usage
-from ledger_tui.commands.output import print_json, say
+from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
 from ledger_tui.sources import guard, snapshot
 from ledger_tui.sources.reading import one_snapshot
 
@@ -32,7 +33,7 @@ def capped(
     if keep < 0:
         raise usage(f"--keep {keep} is below zero; name how many of the newest calls shall stay.")
     planned = _plan(place, keep) if place.ledger_exists() else Plan(0, 0, 0, None)
-    dropped = _apply(place, planned) if apply and planned.through_id is not None else 0
+    dropped = _apply(place, planned, quiet=json) if apply and planned.through_id is not None else 0
     after = _plan(place, keep).rows if dropped else planned.rows
     shape = {
         "keep": keep,
@@ -64,11 +65,21 @@ def _plan(place: Place, keep: int) -> Plan:
             return engine.plan(ledger.connection, min(keep, MOST_ROWS))
 
 
-def _apply(place: Place, planned: Plan) -> int:
+def _apply(place: Place, planned: Plan, *, quiet: bool) -> int:
     assert planned.through_id is not None
-    path = place.ledger
+    path, gone = place.ledger, 0
+
+    def told(dropped: int) -> None:
+        nonlocal gone
+        gone = dropped
+        tell(dropped, planned.drop)
+
     try:
-        return engine.prune(path, planned.through_id)
+        with progress("dropping the oldest calls", quiet=quiet) as tell:
+            return engine.prune(path, planned.through_id, tell=told)
+    except KeyboardInterrupt:
+        warn(f"Stopped part of the way: {gone} calls or a few more are gone, the others stay; run it again to go on.")
+        raise
     except UnsafePathError as error:
         raise refused(f"Nothing was dropped: {error}; prune as its owner, and name the file itself.") from error
     except ForeignSchemaError as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,20 +15,29 @@ import typer
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands.consent import ask, confirmed, need_terminal, refuse_failed, vouched_for
 from ledger_tui.commands.errors import FOUND, UNREADABLE, CommandError, refused, unreadable, usage
-from ledger_tui.commands.output import amount, print_json, say
+from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
 from ledger_tui.commands.repair_shapes import as_json, check_lines, dormant_lines, preview, row_text
 from ledger_tui.commands.surveys import stored
 from ledger_tui.routing.ignored import IgnoredFile
 from ledger_tui.routing.orphans import MAX_GAP_S
 from ledger_tui.routing.repair import journal
-from ledger_tui.routing.repair.apply import PROOFS, Applied, apply
+from ledger_tui.routing.repair.apply import PROOFS, Applied, Step, apply
 from ledger_tui.routing.repair.holders import FAIL, OK, SafetyCheck, safety_checks
 from ledger_tui.routing.repair.plan import LEFT_OUT, Findings, Plan, look, propose
 from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.repair.undo import Repair, finish, repairs, undo
 from ledger_tui.routing.zombies import Zombie, find_zombies
 from ledger_tui.sources.guard import SourceError, real_path
+
+_STEPS = {
+    "checks": "checking that everything is stopped",
+    "scan": "reading the sessions again",
+    "backup": "copying the store and checking the copy",
+    "write": "writing",
+    "proof": "proving what was written",
+}
 
 
 def repair(
@@ -88,15 +98,32 @@ def repair(
         _say_plan(findings, plan, checks, unfinished, (), apply_)
     stopped_by = stopped_by or vouched_for(checks, yes)
     chosen_by = confirmed(plan, because, yes)
-    try:
-        done = apply(place.state, place.home, plan, clock=place.clock, stopped_by=stopped_by, chosen_by=chosen_by)
-    except RefusedError as error:
-        raise refused(str(error)) from error
+    with _stoppable(place, quiet=json) as tell:
+        done = apply(
+            place.state, place.home, plan, clock=place.clock, stopped_by=stopped_by, chosen_by=chosen_by, tell=tell
+        )
     if json:
         print_json(as_json(findings, plan, checks, unfinished, applied=done))
     else:
         _say_done(done)
     return 0 if done.proven else FOUND
+
+
+@contextmanager
+def _stoppable(place: Place, *, quiet: bool) -> Iterator[Callable[[Step], None]]:
+    """Tells how far a repair or an undo is, and after Ctrl-C what became of it. Raises CommandError for a refusal."""
+    before = {one.repair_id: one.state for one in _mine(place)}
+    try:
+        with progress("checking", quiet=quiet) as tell:
+            yield lambda step: tell(step.done, step.total, _STEPS[step.stage])
+    except NothingToUndoError:
+        raise
+    except RefusedError as error:
+        raise refused(str(error)) from error
+    except KeyboardInterrupt:
+        touched = [one for one in _mine(place) if before.get(one.repair_id) != one.state]
+        warn(f"Stopped. Repair {touched[-1].text}." if touched else "Stopped before anything was changed.")
+        raise
 
 
 def _several(only: list[str], choose: list[str], more: list[str]) -> tuple[list[str], list[str]]:
@@ -278,12 +305,11 @@ def take_back(
         need_terminal()
         ask(f"Type 'undo' to take back repair {wanted.repair_id}: ", "undo")
     try:
-        done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by)
+        with _stoppable(place, quiet=json) as tell:
+            done = undo(place.state, place.home, repair_id, clock=place.clock, stopped_by=stopped_by, tell=tell)
     except NothingToUndoError:
         _say_repairs(place, _mine(place), odd, json)
         return 0
-    except RefusedError as error:
-        raise refused(str(error)) from error
     if json:
         print_json({"undone": done.repair_id, "rows": done.rows, "checks": [asdict(one) for one in done.checks]})
     else:

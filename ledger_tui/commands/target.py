@@ -44,11 +44,7 @@ def target(path: Path | None, *, force: bool, keep: Iterable[Path]) -> Iterator[
     _may_write(path, force=force, keep=keep)
     part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise unreadable(f"{path} cannot be written ({error.strerror}); check that its folder exists.") from error
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as stream:
+        with open(_new(part, path), "w", encoding="utf-8", newline="") as stream:
             yield stream
         _put(part, path, force=force)
     except OSError as error:
@@ -56,6 +52,14 @@ def target(path: Path | None, *, force: bool, keep: Iterable[Path]) -> Iterator[
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
+
+
+def _new(part: Path, path: Path) -> int:
+    """A descriptor of the new file `part`, private. Raises CommandError, which names `path`."""
+    try:
+        return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise unreadable(f"{path} cannot be written ({error.strerror}); check that its folder exists.") from error
 
 
 @contextlib.contextmanager

@@ -65,6 +65,28 @@ def test_a_shorter_line_covers_the_longer_one_before() -> None:
     assert drawn[3] == " " * 24
 
 
+def test_another_part_is_shown_at_once_once_it_takes_long() -> None:
+    screen, clock = Screen(), Clock()
+    with progress("mending", stream=screen, environ=USUAL, mono=clock) as tell:
+        tell(0, 0, "copying")
+        tell(0, 0, "checking")
+        assert screen.getvalue() == ""
+        clock.now += 1.0
+        tell(5, 10, "copying")
+        tell(6, 10, "copying")
+        tell(0, 0, "writing")
+    drawn = [part.strip() for part in screen.getvalue().split("\r") if part.strip()]
+    assert drawn == ["copying: 50 % (Ctrl-C stops)", "writing … (Ctrl-C stops)"]
+
+
+def test_where_nobody_knows_how_many_the_number_stands() -> None:
+    screen, clock = Screen(), Clock()
+    with progress("writing", stream=screen, environ=USUAL, mono=clock) as tell:
+        clock.now += 1.0
+        tell(120_000, 0)
+    assert screen.getvalue().startswith("\rwriting: 120,000 (Ctrl-C stops)\r")
+
+
 def test_more_than_was_counted_is_still_the_whole() -> None:
     screen, clock = Screen(), Clock()
     with progress("reading", stream=screen, environ=USUAL, mono=clock) as tell:

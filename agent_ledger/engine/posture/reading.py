@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,12 +26,23 @@ class LedgerError(Exception):
 
 
 def rows(
-    connection: sqlite3.Connection, columns: Collection[str], *, since: float | None = None, after_id: int = _BEFORE_ALL
+    connection: sqlite3.Connection,
+    columns: Collection[str],
+    *,
+    since: float | None = None,
+    after_id: int = _BEFORE_ALL,
+    tell: Callable[[int], None] = lambda rows: None,
 ) -> Iterator[RawRow]:
-    """Every row by id, or those issued at or after `since` (seconds since 1970). Raises sqlite3.Error."""
+    """Every row by id, or those issued at or after `since` (seconds since 1970). Raises sqlite3.Error.
+
+    `tell` gets how many were read so far, whether they are among them or not.
+    """
+    seen = 0
     while True:
         found = _answer(connection, page(columns, after_id=after_id, limit=PAGE))
         yield from found if since is None else _issued_since(found, since)
+        seen += len(found)
+        tell(seen)
         if len(found) < PAGE:
             return
         after_id = found[-1][0]
@@ -55,12 +66,18 @@ def _issued_since(found: Iterable[RawRow], since: float) -> Iterator[RawRow]:
             yield raw
 
 
-def scored(connection: sqlite3.Connection, columns: Collection[str], *, since: float | None = None) -> Posture:
-    """The posture of the rows as they stand. Raises sqlite3.Error."""
+def scored(
+    connection: sqlite3.Connection,
+    columns: Collection[str],
+    *,
+    since: float | None = None,
+    tell: Callable[[int], None] = lambda rows: None,
+) -> Posture:
+    """The posture of the rows as they stand; `tell` gets how many were read so far. Raises sqlite3.Error."""
     posture = Posture()
     if columns:
         posture.join(rotations_of(connection))
-        posture.feed_rows(rows(connection, columns, since=since))
+        posture.feed_rows(rows(connection, columns, since=since, tell=tell))
     return posture
 
 

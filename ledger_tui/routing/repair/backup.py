@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent_ledger.engine.paths import UnsafePathError, private_file
 from ledger_tui.sources.guard import read_only_uri
+from ledger_tui.sources.interrupts import ended_by_ctrl_c
 
 from .refused import RefusedError
 
@@ -96,7 +97,9 @@ def _check(target: Path, rows: Counts) -> None:
 
 def integrity(connection: sqlite3.Connection) -> str:
     """The first thing that SQLite finds wrong with the file; empty where it is whole. Raises sqlite3.Error."""
-    for (line,) in connection.execute("PRAGMA integrity_check(10)").fetchall():
+    with ended_by_ctrl_c(connection):
+        lines = connection.execute("PRAGMA integrity_check(10)").fetchall()
+    for (line,) in lines:
         if line != "ok" and "tokenizer" not in str(line):  # A search index whose tokenizer only the host can load.
             return str(line)
     return ""
