@@ -18,6 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fault-rounds", type=int, metavar="N", help="run each seeded test of faults with the seeds 0 to N-1"
     )
     parser.addoption("--fault-seed", type=int, metavar="N", help="run each seeded test of faults with this seed only")
+    parser.addoption("--fault-hosts", type=int, metavar="N", help="hosts at work in the tests of files taken away")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -34,8 +34,8 @@ for line in sys.stdin:
     say("did")
 """
 
-
 HOSTS = 2
+"""Unless the option `--fault-hosts` says otherwise."""
 
 NONSENSE = b"no database at all"
 
@@ -43,10 +43,10 @@ NONSENSE = b"no database at all"
 class Stage:
     """Hosts that do as they are told, and what happens to their files meanwhile."""
 
-    def __init__(self, home: FaultHome, thrown: random.Random, stack: contextlib.ExitStack) -> None:
+    def __init__(self, home: FaultHome, thrown: random.Random, stack: contextlib.ExitStack, hosts: int) -> None:
         self.home, self.thrown = home, thrown
         self._stack = stack
-        self.hosts = [self._new_host() for _ in range(HOSTS)]
+        self.hosts = [self._new_host() for _ in range(hosts)]
         self.apart: set[str] = set()
         """Calls that went into something that was taken away."""
         self.told: list[str] = []
@@ -140,12 +140,24 @@ class Stage:
 
     def put_nonsense(self) -> None:
         """Something that is no ledger lies at its place."""
+        folder = self.thrown.random() < 0.5
+        until(lambda: self._nonsense_lies_there(folder), "it lies there before a host makes a ledger")
+
+    def _nonsense_lies_there(self, folder: bool) -> bool:
         self.remove_ledger()
-        if self.home.paths.data.is_dir():
-            if self.thrown.random() < 0.5:
-                self.home.paths.ledger.mkdir()
-            else:
-                self.home.paths.ledger.write_bytes(NONSENSE * 300)
+        whole = self.home.paths.home / "nonsense"
+        whole.write_bytes(NONSENSE * 300)
+        with contextlib.suppress(FileNotFoundError):  # There is no data folder: then nothing can lie in it.
+            try:
+                if folder:
+                    self.home.paths.ledger.mkdir()
+                else:
+                    os.link(whole, self.home.paths.ledger)  # At once, and never into a ledger that a host has made.
+            except FileExistsError:
+                return False
+            finally:
+                whole.unlink()
+        return True
 
     def hold(self) -> None:
         if self.readable():
@@ -161,7 +173,7 @@ class Stage:
             self._holder = None
 
     def kill_a_host(self) -> None:
-        number = self.thrown.randrange(HOSTS)
+        number = self.thrown.randrange(len(self.hosts))
         self.hosts[number].kill()
         self.hosts[number].end()
         self.hosts[number] = self._new_host()
@@ -213,9 +225,10 @@ FAULTS: tuple[Callable[[Stage], None], ...] = (
 
 
 @pytest.fixture
-def stage(fault_home: FaultHome, seed: int) -> Iterator[Stage]:
+def stage(fault_home: FaultHome, seed: int, pytestconfig: pytest.Config) -> Iterator[Stage]:
+    hosts = pytestconfig.getoption("--fault-hosts", default=None) or HOSTS
     with contextlib.ExitStack() as stack:
-        yield Stage(fault_home, dice(seed, "files"), stack)
+        yield Stage(fault_home, dice(seed, "files"), stack, hosts)
 
 
 @pytest.mark.rounds(60)
