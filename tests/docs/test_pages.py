@@ -44,19 +44,20 @@ def test_the_numbers_of_the_notice() -> None:
 
 
 def test_the_example_of_the_notice_is_what_the_plugin_writes() -> None:
-    begin = page("notice.md").index(notice.HEAD)
+    begin = page("notice.md").index("\n" + notice.HEAD) + 1
     shown = page("notice.md")[begin:].split("\n```")[0]
     items = [
         notice.Item(
-            "ghost", 9, "2026-11-29T11:57:24.000Z", "terminal", '{"command": "git -C thesis push origin ch3"}',
-            age_s=46 * 60, verdict="unknown", evidence="In which folder the command began is not recorded.",
+            "ghost", 9, "2026-11-29T18:45:28.000Z", "terminal", '{"command": "git -C thesis push origin ch3"}',
+            age_s=46 * 60, verdict="landed",
+            evidence='The log of "origin/ch3" says that it was pushed 2 s after the call.',
         ),
         notice.Item(
-            "done", 7, "2026-11-29T11:55:01.000Z", "terminal",
+            "done", 7, "2026-11-29T18:43:05.000Z", "terminal",
             '{"command": "python3 figures/fig7.py --data buoys/2030.csv"}',
         ),
         notice.Item(
-            "done", 8, "2026-11-29T11:57:22.000Z", "write_file",
+            "done", 8, "2026-11-29T18:45:26.000Z", "write_file",
             r'{"path": "thesis/ch3.tex", "content": "\\includegraphics{fig7.pdf}\n"}',
         ),
     ]  # fmt: skip
