@@ -92,8 +92,12 @@ _MORE = re.compile(r"(?:\s{0,20}(?:\|\||\?\?|\+|\bor\b)\s{0,20})?(?=(?:[rbfu]{1,
 """Between the parts of an expression: glued together, added, or the one for want of the other."""
 
 _ANNOTATION = re.compile(
-    r"[A-Za-z_][\w.]{0,40}(?:[\[<|?][^=\n\"']{0,60})?(?:\s+=\s+|\s*=(?=\s*[rbfu]{0,2}\\*[\"']))\s*", re.I
+    r"(?:&(?:'\w+ )?(?:mut )?|\?)?[A-Za-z_\[][\w.\]]{0,40}(?:[\[<|?](?:[^=\n\"']|'static\b){0,60})?"
+    r"(?:\s+=\s+|\s*=(?=\s*[rbfu]{0,2}\\*[\"']))\s*",
+    re.I,
 )
+_INTRODUCES = re.compile(rf"{Q}[^\"']{{0,300}}?{NAME}s?(?:[=:\s]\W{{0,20}}?{Q}|{Q}\s*\]?\s*[=:])", re.I)
+"""A quote, and up to the next one a name that is given a value."""
 _TAG = re.compile(r"(?:[!&][\w!:/.,\-]*[ \t]+)+(?=[^\s])")
 _REFERS = re.compile(r"!(?:Ref|GetAtt|Sub|ImportValue|secret|env\w*)\b", re.I)
 """Tags that name a value kept elsewhere."""
@@ -142,9 +146,8 @@ def redact_named(text: str, *, lines: bool) -> tuple[str, int]:
         text, more = _replaced(text, _values(text, pattern, lambda match: False))
         count += more
     if "</" in text:
-        text, more = _replaced(
-            text, (match.span("value") for match in _ELEMENT.finditer(text) if _hides(match["value"]))
-        )
+        elements = (match.span("value") for match in _ELEMENT.finditer(text) if _hides(match["value"]))
+        text, more = _replaced(text, elements)
         count += more
     return text, count
 
@@ -216,8 +219,7 @@ class _Value:
             if listed := _LIST.match(text, at):
                 yield listed.span("items")
                 return
-            block = self._block(at)
-            if block is not None:
+            if block := self._block(at):
                 yield block
                 return
             at = _end(_SPACE, text, at)
@@ -226,8 +228,7 @@ class _Value:
             for prefix in (_ANNOTATION, _TAG):
                 if found := prefix.match(text, at):
                     at = found.end()
-            block = self._block(at)
-            if block is not None:
+            if block := self._block(at):
                 yield block
                 return
         else:
@@ -268,8 +269,7 @@ class _Value:
                 spans, at = parts
                 yield from spans
             elif first:
-                span = self._bare(at)
-                if span is None:
+                if (span := self._bare(at)) is None:
                     return
                 if span[0] < span[1]:
                     yield span
@@ -278,7 +278,7 @@ class _Value:
                 return
             first = False
             more = _MORE.match(text, at)
-            if more is None or (more.end() == at and text[at - 1] not in "\"'"):
+            if more is None or (more.end() == at and (text[at - 1] not in "\"'" or _is_over(text, at))):
                 return
             at = more.end()
 
@@ -314,8 +314,7 @@ class _Value:
 
     def _bare(self, at: int) -> Span | None:
         """Up to white space and separators; a whole line where values run so far. None for what is no secret."""
-        text = self._text
-        begin = at
+        text, begin = self._text, at
         if text.startswith(MARK, at):
             at += len(MARK)
             if text[at : at + 1] in (",", ""):
@@ -331,9 +330,8 @@ class _Value:
         if found is None:
             return None
         value, end = found[0], found.end()
-        if self._refers(value) or self._refers(value + text[end : end + 1]):
-            return None
-        if self._is_path(value) or self._is_prose(value):
+        refers = self._refers(value) or self._refers(value + text[end : end + 1])
+        if refers or self._is_path(value) or self._is_prose(value):
             return None
         glued = _GLUED.match(text, end)
         return at, glued.end() if glued else end
@@ -347,13 +345,9 @@ class _Value:
         """Does a line's value begin with something that is plainly no secret?"""
         first, _, rest = line.partition(" ")
         word = first.rstrip(",;")
-        if HARMLESS.match(line):
-            return True
-        if not self._refers(word):
-            return False
-        return (
-            word != first or word.isalpha() or word[0] in "$<" or not rest.strip() or rest.lstrip()[0] in "#/,;)]}|=&"
-        )
+        if HARMLESS.match(line) or not self._refers(word):
+            return HARMLESS.match(line) is not None
+        return word != first or word.isalpha() or word[0] in "$<" or (rest.lstrip() or "#")[0] in "#/,;)]}|=&"
 
     def _end_of_line(self, at: int, escapes: int) -> int:
         breaks = rf"(?<!\\)\\{{{escapes}}}[nr]|(?<!\\)\\{{{escapes - 1}}}\"" if escapes else r"[\r\n]"
@@ -383,10 +377,16 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
+def _is_over(text: str, at: int) -> bool:
+    """Does the quote here end a text around the value, rather than begin one more part of it?"""
+    before, quote = text[max(0, at - 100) : at - 1], re.compile(r"\\*\"").match(text, at)
+    outer = quote is not None and len(quote[0]) <= len(before) - len(before.rstrip("\\"))
+    return outer or _INTRODUCES.match(text, at) is not None
+
+
 def _content(literal: re.Match[str]) -> Iterator[Span]:
     for part in ("long", "short", "inner"):
-        value = literal[part]
-        if value is not None and _hides(value):
+        if _hides(literal[part] or ""):
             yield literal.span(part)
 
 

@@ -25,6 +25,8 @@ GIVEN = [
     'os.environ["{}"] = "@"', "process.env['{}']='@'", 'cfg["{}"]="@"',
     # annotations
     '{}: str = "@"', "const {}: string = '@'", 'let {}?: string = "@"', "{}: Optional[str] = '@'", '{}:str="@"',
+    'let {}: &str = "@";', "const {}: &'static str = \"@\";", "{}: Option<&'static str> = Some(\"@\")",
+    'static {}: &[u8] = b"@";', "let {}: &mut str = '@'", '{}: ?string = "@"',
     # prefixes and triple quotes
     '{}=f"@"', 'f({}=r"@")', '{} = b"@"', '{} = rb"@"', '{} = """@"""', "{} = '''\n@\n'''", '{} = @"@"',
     # calls and brackets
@@ -129,6 +131,39 @@ READABLE = [
 @pytest.mark.parametrize("text", READABLE)
 def test_a_look_alike_stays_readable(text: str) -> None:
     assert redact_text(text) == (text, 0)
+
+
+AROUND = ("""sh -c "{}" && {}""", """sh -c '{}' && {}""", 'echo "{}"; {}', "{{'{}', '{}'}}", '{}"{}"', "{}'{}'")
+"""Texts in which the quote behind one value may be another's, or that of a text around."""
+
+
+@pytest.mark.parametrize("first", ["--token '@'", "TOKEN='@'", 'password: "@"', 'x["token"] = "@"', 'TOKEN="@"'])
+@pytest.mark.parametrize("second", ['--token "%"', 'TOKEN="%" x', "password: '%'", "{'secret': '%'}", '"api_key": "%"'])
+def test_a_quote_that_ends_a_text_around_a_value_takes_no_other_name_with_it(first: str, second: str) -> None:
+    other = "Xk7wPq3vLm8s"
+    for around in AROUND:
+        text = around.format(first.replace("@", SECRET), second.replace("%", other))
+        for inside in (text, json.dumps({"x": text})):
+            for lines in (True, False):
+                out, _ = redact_text(inside, lines=lines)
+                assert [one for one in (SECRET, other) if one in out] == [], out
+
+
+@pytest.mark.parametrize("inner", range(4))
+@pytest.mark.parametrize("outer", range(4))
+@pytest.mark.parametrize("value", ['--token "@"', 'TOKEN="@"', 'x["token"] = "@"', "--token '@'", 'a: String = "@"'])
+def test_one_value_may_stand_deeper_in_json_than_the_next(value: str, inner: int, outer: int) -> None:
+    def wrapped(text: str, times: int) -> str:
+        for _ in range(times):
+            text = json.dumps({"token": text})
+        return text
+
+    other = "Xk7wPq3vLm8s"
+    value = value.replace("a:", "token:")
+    first, second = wrapped(value.replace("@", SECRET), inner), wrapped(value.replace("@", other), outer)
+    for inside in range(3):
+        out, _ = redact_text(wrapped(f"{first}, {second}", inside), lines=False)
+        assert [one for one in (SECRET, other) if one in out] == [], out
 
 
 @pytest.mark.parametrize("text", GIVEN + SHAPES)
