@@ -69,8 +69,8 @@ def _status(ledger: glance.Glance, ids: tuple[str, ...]) -> str:
 
 
 def _ghosts(ledger: glance.Glance, ids: tuple[str, ...]) -> str:
-    rows = [ledger.row(call) for call in ledger.of(ids) if not call.settled]
-    return short_words.ghosts([row for row in rows if row["state"] in ("overdue", "ghost")])
+    rows = map(ledger.row, ledger.of(ids, glance.LOST))
+    return short_words.ghosts([row for row in rows if row["state"] in glance.LOST])
 
 
 def _posture(ledger: glance.Glance, ids: tuple[str, ...]) -> str:

@@ -27,6 +27,7 @@ SCORED_AT_ONCE = 20_000
 _NEEDED = frozenset({"id", "ts", "tool_name", "status"})
 _WAIT_S = 1.0
 _PENDING = frozenset({"pending", "overdue"})
+LOST = frozenset({"overdue", "ghost"})
 
 Row = Mapping[str, Any]
 
@@ -96,7 +97,7 @@ class Glance:
 
     def unconfirmed(self, limit: int | None = None) -> list[Row]:
         """Calls that were lost: past their grace, or reported to the agent already."""
-        return self.calls(Filter(states=frozenset({"overdue", "ghost"})), limit=limit)
+        return self.calls(Filter(states=LOST), limit=limit)
 
     def undecoded(self) -> sqlite3.Connection:
         """The connection for whoever reads text that is no UTF-8 in a way of its own."""
@@ -115,8 +116,9 @@ class Glance:
         counted["confirmed"] = rows - waiting - ghost - error - revived
         return counted
 
-    def of(self, ids: Sequence[str]) -> list[Call]:
+    def of(self, ids: Sequence[str], states: frozenset[str] | None = None) -> list[Call]:
         """The calls of one conversation by the ids that it has had, oldest first, the newest `SCORED_AT_ONCE` of them.
+        Of `states`, pending stands for overdue as well, and the other way round.
 
         A call from inside a script may carry no session but the conversation's id as its task.
         """
@@ -125,9 +127,9 @@ class Glance:
         wanted = [bounded(storable(one)) for one in ids if one]
         found: list[Call] = []
         for session in wanted:
-            asked = queries.calls(self.columns, Filter(session_id=session), limit=SCORED_AT_ONCE)
+            asked = queries.calls(self.columns, Filter(session_id=session, states=states), limit=SCORED_AT_ONCE)
             found += map(queries.call_from_row, self.connection.execute(*asked))
-        asked = queries.calls(self.columns, Filter(session_id=""), limit=SCORED_AT_ONCE)
+        asked = queries.calls(self.columns, Filter(session_id="", states=states), limit=SCORED_AT_ONCE)
         nameless = map(queries.call_from_row, self.connection.execute(*asked))
         tasks = {inert(one) for one in wanted}
         found += [call for call in nameless if call.task_id in tasks]

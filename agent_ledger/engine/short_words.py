@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .glance import SCORED_AT_ONCE
 from .inert import clip, inert
 from .notice import age_text
 from .posture import Posture
@@ -49,7 +50,9 @@ def status(counts: Mapping[str, int], posture: Posture) -> str:
     if not counts["rows"]:
         return NOTHING
     states = ", ".join(f"{counts[name]:,} {name}" for name in STATES if counts[name])
-    lines = [f"{_amount(counts['rows'], 'call')} recorded of this conversation: {states}."]
+    calls = _calls(counts["rows"])
+    head = f"T{calls[1:]}" if calls.startswith("the") else f"{calls} recorded"
+    lines = [f"{head} of this conversation: {states}."]
     if counts["overdue"] + counts["ghost"]:
         lines.append("Overdue and ghost calls were never confirmed: /ledger ghosts")
     found = _amount(len(posture.findings), "finding")
@@ -85,7 +88,7 @@ def posture(found: Posture) -> str:
         return NOTHING
     counts = found.severities()
     parts = [f"{counts[one]} {one} x {SEVERITY_WEIGHT[one]}" for one in SEVERITIES if counts[one]]
-    lines = [f"Posture of this conversation: {found.score}, from {_amount(found.rows, 'call')}."]
+    lines = [f"Posture of this conversation: {found.score}, from {_calls(found.rows)}."]
     lines.append(f"100 - ({' + '.join(parts)}) = {found.score}" if parts else "Nothing in it looked suspicious.")
     heaviest = sorted(found.findings, key=lambda one: (-one.weight, one.ledger_id))
     limits = "It rests on what was recorded of the agent by its own host: a sign of hygiene, no proof."
@@ -125,6 +128,12 @@ def _fitted(head: Sequence[str], items: Sequence[str], more: str) -> str:
 def _left(number: int, more: str) -> Iterable[str]:
     if number:
         yield f"and {number:,} more: `{more}` on the machine"
+
+
+def _calls(number: int) -> str:
+    """Of a very long conversation the oldest calls are left out, and that is said."""
+    calls = _amount(number, "call")
+    return calls if number < SCORED_AT_ONCE else f"the newest {calls}"
 
 
 def _amount(number: int, what: str) -> str:

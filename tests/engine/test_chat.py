@@ -20,7 +20,7 @@ import pytest
 
 import agent_ledger as door
 from agent_ledger import chat, host_command
-from agent_ledger.engine import asking, short_words
+from agent_ledger.engine import asking, glance, short_words
 
 from .homes import ROOT, Home
 
@@ -217,6 +217,10 @@ def test_the_tui_names_the_session_itself(home: Home) -> None:
 # What is said
 
 
+def first_of(text: str) -> str:
+    return text.splitlines()[0]
+
+
 @pytest.fixture
 def lived(home: Home, store: Store) -> Home:
     """Two chats; the first has been rotated by a compaction and has lost a call, in a script another one."""
@@ -280,6 +284,22 @@ def test_an_answer_fits_a_message_whatever_there_is(lived: Home) -> None:
     assert lost[0].startswith("40 calls of this conversation never confirmed.")
     assert lost[1].startswith("#44 ghost ")
     assert lost[-1] == f"and {42 - len(lost)} more: `ledger-tui calls --state ghost,overdue` on the machine"
+
+
+def test_of_a_very_long_conversation_the_newest_calls_are_counted(lived: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glance, "SCORED_AT_ONCE", 2)
+    monkeypatch.setattr(short_words, "SCORED_AT_ONCE", 2)
+    assert first_of(gateway()) == "The newest 2 calls of this conversation: 2 pending."
+    assert first_of(gateway("posture")) == "Posture of this conversation: 100, from the newest 2 calls."
+    with closing(sqlite3.connect(lived.paths.ledger)) as ledger:
+        ledger.execute("UPDATE ledger SET status='GHOST_REPORTED', reported_ts=ts WHERE id=2")
+        ledger.commit()
+    for call in ("x", "y", "z"):
+        lived.pre(call=call)
+        lived.post(call=call)
+    lived.merged()
+    assert first_of(gateway()) == "The newest 2 calls of this conversation: 2 confirmed."
+    assert gateway("ghosts").splitlines()[1].startswith("#2 ghost `terminal`")
 
 
 @pytest.mark.parametrize(
@@ -483,5 +503,7 @@ def test_the_page_quotes_what_is_said(lived: Home) -> None:
     head, line = gateway("ghosts").splitlines()
     quoted = line.replace("#2 ", "#9 ").replace("under 1 min", "46 min")
     assert f"/ledger ghosts\n{head}\n{quoted}\n" in PAGE
+    assert f"more than {glance.SCORED_AT_ONCE:,} calls the newest {glance.SCORED_AT_ONCE:,}" in PAGE
+    assert f"{short_words.LIMIT:,} characters at most" in PAGE
     words = [line.split(":")[0] for line in short_words.HELP.splitlines() if line.startswith("/ledger")]
     assert [word for word in words if f"`{word}`" not in PAGE] == []
