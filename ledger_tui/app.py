@@ -113,6 +113,8 @@ class LedgerApp(App[None]):
         self._latest: LedgerChange | None = None
         self._state_follower: Worker[None] | None = None
         self._titles: dict[str, str] = {}
+        self.first_word = ""
+        """What a person must be told once the app is there."""
         self.desk = Desk(
             ledger=self.ledger_source,
             rows=self.row_source,
@@ -140,6 +142,8 @@ class LedgerApp(App[None]):
         for entry in ENTRIES:
             self.add_mode(entry.name, partial(entry.make, self.desk))
         await self.switch_mode(ENTRIES[0].name)
+        if self.first_word:
+            self.notify(self.first_word, severity="warning", timeout=15, markup=False)
         self._follow_ledger()
         self._state_follower = self._follow_state()
         self._follow_lineage()

@@ -18,6 +18,7 @@ from agent_ledger.engine.inert import inert
 from ledger_tui.commands import (
     calls,
     completion,
+    config,
     demo,
     doctor,
     examples,
@@ -40,6 +41,7 @@ from ledger_tui.commands import (
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
+from ledger_tui.config import load
 from ledger_tui.sources.guard import SourceError
 
 INTERRUPTED = 130
@@ -139,8 +141,17 @@ def options(
     if version:
         say(f"ledger-tui {plugin_folder.own_manifest().version}")
         raise typer.Exit
+    if context.invoked_subcommand not in (None, "config", "demo"):
+        _tell_of_settings()
     context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
     return _open_app(context.obj) if context.invoked_subcommand is None else None
+
+
+def _tell_of_settings() -> None:
+    """Settings that cannot be used are one sentence beside whatever was asked for."""
+    problem = load().sentence()
+    if problem:
+        warn(problem)
 
 
 def _open_app(place: Place) -> int:
@@ -159,6 +170,9 @@ def _open_app(place: Place) -> int:
         ledger=place.ledger if place.ledger_named else None,
         state=place.state if place.state_named else None,
     )
+    problem = importlib.import_module("ledger_tui.personal").settle(app_)
+    if problem:
+        warn(problem)
     return int(screen.run_blocking(app_))
 
 
@@ -172,6 +186,7 @@ if demo.available():
     demo.register(app)
 
 completion.register(app)
+config.register(app)
 tmux.register(app)
 
 examples.attach(app)

@@ -16,10 +16,11 @@ from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import duration, fit, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import oldest_first
+from ledger_tui.config import THRESHOLDS, load
 from widgets.call_text import readable_head
 from widgets.look import fit_tail
 
-DEFAULT_LIMIT = 200
+DEFAULT_LIMIT = THRESHOLDS["calls_listed"]
 MOST_ROWS = 2**53
 """No ledger has more rows; a larger number means all of them, and would be too large for SQLite."""
 
@@ -78,13 +79,14 @@ def listed(
         text=text or None,
     )
     most = limit_of(limit)
-    found = oldest_first(place, wanted, limit=most if json or most else DEFAULT_LIMIT + 1)
+    shown = load().config.thresholds["calls_listed"]
+    found = oldest_first(place, wanted, limit=most if json or most else shown + 1)
     if json:
         print_json_list(found)
         return
     rows = list(found)
-    more = most is None and len(rows) > DEFAULT_LIMIT
-    for line in as_table(rows[-DEFAULT_LIMIT:] if more else rows, width=terminal_width()):
+    more = most is None and len(rows) > shown
+    for line in as_table(rows[-shown:] if more else rows, width=terminal_width()):
         say(line)
     if not rows:
         say(
@@ -93,7 +95,7 @@ def listed(
             else f"Nothing recorded yet: {inert(str(place.ledger))} is not there."
         )
     if more:
-        warn(f"Only the newest {DEFAULT_LIMIT} are shown; --limit N shows more, --json everything.")
+        warn(f"Only the newest {shown} are shown; --limit N shows more, --json everything.")
 
 
 def as_table(rows: Sequence[Mapping[str, Any]], *, width: int) -> list[str]:

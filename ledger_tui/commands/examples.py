@@ -83,6 +83,13 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("tmux >> ~/.tmux.conf", "status bar, popup and layout, about ~/.hermes"),
         ("--profile work tmux", "the same about a profile, to look at first"),
     ),
+    "config": (("config check", "is everything in your file understood?"),),
+    "config show": (
+        ("config show", "what counts now, with every action that may get a key"),
+        ("config show > new.toml", "a file to start from"),
+    ),
+    "config path": (("config path", "where the file belongs"),),
+    "config check": (("config check", "everything that is wrong, a line each"),),
     "policy": (("policy test 'rm -rf build'", "what would the rules say?"),),
     "policy report": (("policy report --since 7d", "what was refused, or would have been"),),
     "policy test": (
@@ -136,6 +143,7 @@ _ALSO: Mapping[str, Mapping[int, str]] = {
     "status": {1: "what --fail-on names is there"},
     "watch": {0: "ended with Ctrl-C"},
     "ledger-check": {1: "it is not whole, or lacks the head"},
+    "config check": {1: "something in the file is wrong"},
     "repair-routing": {1: "done, but its proof does not hold", 4: "refused for safety"},
     "repair-undo": {1: "done, but its proof does not hold", 4: "refused for safety"},
     "prune": {4: "refused: this ledger is not ours to change"},

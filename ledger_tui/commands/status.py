@@ -18,6 +18,7 @@ from ledger_tui.commands import gateway, hosts, posture, reading, surveys
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, usage
 from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.config import THRESHOLDS, load
 from ledger_tui.demo.home import MARKER
 from ledger_tui.routing.survey import Survey
 from ledger_tui.sources import snapshot
@@ -29,10 +30,10 @@ FAIL_ON = ("ghost", "orphan", "finding")
 _MODES = ("off", "dry_run", "enforce")
 
 
-SCORED_AT_ONCE = 20_000
+SCORED_AT_ONCE = THRESHOLDS["calls_scored"]
 """Rows of a ledger that is scored with every look. Larger ones take seconds, and are scored when that is asked for."""
 
-SURVEYED_AT_ONCE = 20_000
+SURVEYED_AT_ONCE = THRESHOLDS["sessions_surveyed"]
 """Sessions of a store that is surveyed with every look, for the same reason; of messages, twenty times as many."""
 
 _LOST = ("total", "orphans", "adoptable", "zombies", "dormant", "set_aside")
@@ -82,9 +83,15 @@ def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
     return {"path": str(place.ledger), "exists": exists, **counts, "spooled": spooled, "set_aside": aside}, host
 
 
+def _at_once(threshold: str, usual: int) -> int:
+    """What a person's settings say instead of what is usual."""
+    asked = load().config.thresholds[threshold]
+    return usual if asked == THRESHOLDS[threshold] else asked
+
+
 def posture_part(place: Place, rows: int, *, scored: bool) -> dict[str, int | None]:
     """Score and number of findings; None where not worked out, and a score of None where nothing was recorded."""
-    if rows > SCORED_AT_ONCE and not scored:
+    if rows > _at_once("calls_scored", SCORED_AT_ONCE) and not scored:
         return {"score": None, "findings": None}
     found = posture.scored(place)
     return {"score": found.score, "findings": len(found.findings)}
@@ -102,7 +109,8 @@ def sessions_part(place: Place, problems: list[SourceError], *, surveyed: bool =
         return part
     try:
         sessions, messages = surveys.rows_to_read(place)
-        if not surveyed and (sessions > SURVEYED_AT_ONCE or messages > 20 * SURVEYED_AT_ONCE):
+        most = _at_once("sessions_surveyed", SURVEYED_AT_ONCE)
+        if not surveyed and (sessions > most or messages > 20 * most):
             return {**part, **dict.fromkeys(_LOST, None), "total": reading.count_sessions(place.state)}
         return {**part, **_lost(surveys.surveyed(place))}
     except SourceError as error:

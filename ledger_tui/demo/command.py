@@ -134,9 +134,11 @@ def _failure(words: IO[str]) -> HostError:
 
 def _app(folder: Path, duration: float | None, host: subprocess.Popen[str]) -> None:
     from ledger_tui.app import make_app, opened
+    from ledger_tui.personal import settle
 
     async def shown() -> None:
         app = make_app(Paths(folder), label=LABEL)
+        settle(app)
         loop = asyncio.get_running_loop()
 
         def show(line: str) -> None:

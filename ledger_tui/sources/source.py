@@ -37,6 +37,10 @@ class Source:
     ) -> None:
         await self._feed.end()
 
+    def at_most_every(self, seconds: float) -> None:
+        """Look so seldom, however often the file changes."""
+        self._floor_s = seconds
+
     async def let_go(self) -> None:
         """Closes what is open until it is followed again. Nobody may be following meanwhile."""
         await self._feed.close()
