@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from .engine import glance, spool
+from .engine.chain import words
 from .engine.chain.check import check_chain
-from .engine.chain.report import LIMITS, Checked
+from .engine.chain.report import Checked
 from .engine.inert import clip, inert
 from .engine.paths import Paths
 from .engine.policy.mode import mode_of
@@ -36,7 +37,6 @@ MORE = (
 
 _SHOWN = 50
 _EXCERPT = 60
-_FINDINGS = 10
 
 Clock = Callable[[], float]
 
@@ -186,41 +186,12 @@ def _check(asked: _Question) -> int:
     if newer:
         return _fail(f"{asked.paths.ledger} is by a newer plugin than this one.", UNREADABLE)
     if asked.json:
-        _document(_check_shape(asked.paths, found))
+        _document({"ledger": str(asked.paths.ledger), **words.as_json(found)})
+    elif found.state == "empty":
+        _say("Nothing recorded yet.")
     else:
-        _say_all(_check_lines(found))
+        _say_all([*words.as_text(found), "`ledger-tui ledger-check` also compares with a head that you noted."])
     return DONE if found.whole else FOUND
-
-
-def _check_shape(paths: Paths, found: Checked) -> Mapping[str, Any]:
-    broken = [{"ledger_id": one.ledger_id, "kind": one.kind, "text": inert(one.text)} for one in found.found]
-    return {
-        "ledger": str(paths.ledger),
-        "state": found.state,
-        "whole": found.whole,
-        "rows": found.rows,
-        "records": found.records,
-        "uncovered": found.uncovered,
-        "pruned": found.pruned,
-        "broken": found.broken,
-        "first": broken[0] if broken else None,
-        "found": broken,
-        "head": None if found.head is None else str(found.head),
-        "proves": found.proves,
-        "limits": LIMITS,
-    }
-
-
-def _check_lines(found: Checked) -> Iterable[str]:
-    yield f"{found.state}: {found.rows:,} calls, {found.records:,} records checked, {found.broken:,} findings"
-    yield from (f"  {one.text}" for one in found.found[:_FINDINGS])
-    if found.broken > _FINDINGS:
-        yield f"  and {found.broken - _FINDINGS:,} more; --json has the first hundred"
-    if found.whole and found.head is not None:
-        yield f"Head: {found.head}"
-        yield found.proves
-    yield LIMITS
-    yield "`ledger-tui ledger-check` also compares with a head that you noted, and says what pruning took."
 
 
 def _selftest(asked: _Question) -> int:

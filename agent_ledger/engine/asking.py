@@ -17,13 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from .databases import could_lock_out, hindrance, read_only_uri
+from .end_reasons import RECOVERABLE, RESETS
 from .lineage import DEPTH, conversation, is_fork
-
-RECOVERABLE = frozenset({"agent_close", "ws_orphan_reap", "superseded_by_resume", "startup_orphan_reap"})
-"""Ends that Hermes takes back when the chat speaks again."""
-
-RESETS = frozenset({"session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired"})
-"""Boundaries: nothing from before one comes back."""
 
 _NEEDED = {"id", "source", "session_key", "parent_session_id", "started_at", "ended_at", "end_reason"}
 _BUSY_S = 1.0

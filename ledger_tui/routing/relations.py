@@ -5,7 +5,8 @@ Sources: Hermes 0.22.2 (its predicates for lists and for compression chains); he
 
 from __future__ import annotations
 
-from .reasons import BRANCHED, COMPRESSION, RESETS, SUPERSEDED
+from agent_ledger.engine.end_reasons import BRANCHED, COMPRESSION, RESETS, SUPERSEDED
+
 from .rows import Session
 
 ROOT = ""

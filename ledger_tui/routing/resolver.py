@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .reasons import RECOVERABLE, RECOVERABLE_OLD, RESETS
+from agent_ledger.engine.end_reasons import RECOVERABLE, RECOVERABLE_OLD, RESETS
+
 from .rows import Session
 
 

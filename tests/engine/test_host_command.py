@@ -80,7 +80,7 @@ def test_the_score_is_that_of_the_program(lived: Home, hermes: Hermes) -> None:
 
 def test_a_changed_record_is_found_by_the_check(lived: Home, hermes: Hermes) -> None:
     code, out, _ = hermes("check")
-    assert (code, out.splitlines()[0]) == (0, "whole: 4 calls, 5 records checked, 0 findings")
+    assert (code, out.splitlines()[0]) == (0, "Whole: 5 records of 4 calls.")
     with closing(sqlite3.connect(lived.paths.ledger)) as ledger:
         ledger.execute("UPDATE ledger SET args_json='{}' WHERE id=2")
         ledger.commit()

@@ -25,7 +25,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sessions": ((), ("--anomalies-only", "--limit", "1000"), ("--ignore", SESSION, "orphan")),
     "verify": ((), ("1", "2", "3")),
     "prune": (("--keep", "5"), ("--keep", "5", "--apply")),
-    "policy test": (("rm -rf ~/" + SAMPLES[4].text,), ("--tool", SAMPLES[4].text, "rm -rf /")),
+    "policy test": (("rm -r ~/notes/" + SAMPLES[4].text,), ("--tool", SAMPLES[4].text, "shred /srv/archive")),
     "prompt-policy test": ((SAMPLES[4].text,),),
     "repair-routing": ((), ("--only", SESSION), ("--apply", "--yes", "--because", SAMPLES[6].text)),
     "repair-undo": (("--list",), ("--yes",)),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent_ledger.engine.end_reasons import COMPRESSION
+
 from ..forest import Forest
 from ..orphans import is_orphan
 from ..read import Store
-from ..reasons import COMPRESSION
 from ..relations import COMPRESSED, DELEGATE, OTHER
 from ..rows import Session
 from .kinds import Anomaly, note

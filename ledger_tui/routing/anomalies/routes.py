@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from agent_ledger.engine.end_reasons import RECOVERABLE
+
 from ..read import Store
-from ..reasons import RECOVERABLE
 from ..routes import route
 from .kinds import Anomaly, note
 

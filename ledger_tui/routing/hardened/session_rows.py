@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import sqlite3
 
+from agent_ledger.engine.end_reasons import COMPRESSION, RECOVERABLE
+
 from ..owners import key_profile
-from ..reasons import COMPRESSION, RECOVERABLE
 from ..rows import markers
 from .shapes import PLAIN, Identity, Origin
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..reasons import COMPRESSION, RECOVERABLE
+from agent_ledger.engine.end_reasons import COMPRESSION, RECOVERABLE
+
 from ..resolver import Peer, Resolver
 from ..rows import COLUMNS, Session, session
 from . import session_rows, transcripts

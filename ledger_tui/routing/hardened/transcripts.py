@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from ..reasons import COMPRESSION
+from agent_ledger.engine.end_reasons import COMPRESSION
+
 from ..rows import markers
 from .shapes import Message
 

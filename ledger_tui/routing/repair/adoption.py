@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..reasons import COMPRESSION, RECOVERABLE, SUPERSEDED
+from agent_ledger.engine.end_reasons import COMPRESSION, RECOVERABLE, SUPERSEDED
+
 from ..rows import Session, markers, number, text
 from .cells import IDENTITY, Cell, same
 

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agent_ledger.engine.end_reasons import ENDED_BY_A_PERSON
+
 from ..owners import is_gateway
 from ..read import Store
-from ..reasons import ENDED_BY_A_PERSON
 from ..resolver import Peer, Resolver
 from ..routes import route
 from ..rows import Session
