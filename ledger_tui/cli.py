@@ -38,9 +38,10 @@ from ledger_tui.commands import (
     verify,
     watch,
 )
-from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
+from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say, warn
-from ledger_tui.commands.place import Place, place_of
+from ledger_tui.commands.place import Place, place_of, place_of_shipped
+from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
 from ledger_tui.sources.guard import SourceError
 
@@ -135,6 +136,13 @@ def options(
     ] = None,
     ledger: Annotated[str | None, typer.Option("--ledger", metavar="PATH", help="Another ledger.db.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="URL", help="Ledgers that were shipped to postgresql://USER@HOST/DATABASE."),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="NAME", help="Whose, with --source: HOST, or HOST/LEDGER.")
+    ] = None,
     version: Annotated[bool, typer.Option("--version", help="Name the version and leave.")] = False,
 ) -> int | None:
     """What a Hermes agent changed, and what of it never reported back. Without a command the app opens."""
@@ -143,6 +151,17 @@ def options(
         raise typer.Exit
     if context.invoked_subcommand not in (None, "config", "demo"):
         _tell_of_settings()
+    if source is None and host is not None:
+        raise usage("--host belongs to --source.")
+    if source is not None:
+        if [one for one in (hermes_home, profile, ledger, state) if one is not None]:
+            raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
+        if context.invoked_subcommand not in COMMANDS:
+            raise usage(ONLY)
+        shipped = Shipped(source, host)
+        context.call_on_close(shipped.close)
+        context.obj = place_of_shipped(shipped, os.environ)
+        return None
     context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
     return _open_app(context.obj) if context.invoked_subcommand is None else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent_ledger.engine.paths import DATA_FOLDER, Paths
 from ledger_tui.commands.errors import unreadable, usage
+from ledger_tui.commands.source import ONLY, Shipped
 from ledger_tui.tmux_line import profile_home, profile_name
 
 
@@ -26,11 +27,18 @@ class Place:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     clock: Callable[[], float] = time.time
     mono_clock: Callable[[], float] = time.monotonic
+    shipped: Shipped | None = None
+    """Set where the ledger was shipped by another machine: then there is nothing else of its home."""
 
     @property
     def data(self) -> Path:
         """The folder of the ledger: policy modes, settings and the spool lie beside it."""
         return self.ledger.parent
+
+    @property
+    def ledger_name(self) -> str:
+        """What a person is told the ledger is called."""
+        return self.shipped.source.name if self.shipped is not None else str(self.ledger)
 
     @property
     def paths(self) -> Paths:
@@ -54,12 +62,17 @@ class Place:
 
     def ledger_exists(self) -> bool:
         """False where the default ledger is not there yet. Raises CommandError (3) for one named by option."""
+        if self.shipped is not None:
+            self.shipped.bring()
+            return True
         if not self.ledger_named:
             self.need_home()
         return _exists(self.ledger, "ledger", "--ledger", self.ledger_named)
 
     def state_exists(self) -> bool:
         """The same for the session store."""
+        if self.shipped is not None:
+            raise usage(ONLY)
         if not self.state_named:
             self.need_home()
         return _exists(self.state, "session store", "--state", self.state_named)
@@ -108,3 +121,9 @@ def _path(text: str, option: str) -> Path:
         return Path(os.path.abspath(Path(text).expanduser()))
     except (RuntimeError, ValueError) as error:
         raise usage(f"{option}: the path {text!r} cannot be resolved; write it out in full.") from error
+
+
+def place_of_shipped(shipped: Shipped, environ: Mapping[str, str]) -> Place:
+    """The place of a ledger that another machine shipped. Nothing is opened or created by asking."""
+    paths = Paths(shipped.home)
+    return Place(shipped.home, paths.ledger, paths.state, environ=environ, shipped=shipped)

@@ -36,6 +36,8 @@ SCORED_AT_ONCE = THRESHOLDS["calls_scored"]
 SURVEYED_AT_ONCE = THRESHOLDS["sessions_surveyed"]
 """Sessions of a store that is surveyed with every look, for the same reason; of messages, twenty times as many."""
 
+NOT_SHIPPED = "not known: only the ledger is shipped"
+
 _LOST = ("total", "orphans", "adoptable", "zombies", "dormant", "set_aside")
 
 
@@ -46,6 +48,8 @@ def summary(place: Place, *, scored: bool = False, surveyed: bool = False) -> tu
     long is None, which means not worked out.
     Raises CommandError for a missing file named by option, SourceError where the ledger itself cannot be read.
     """
+    if place.shipped is not None:
+        return _shipped(place, scored=scored), []
     place.state_exists()
     problems: list[SourceError] = []
     ledger, host = ledger_part(place)
@@ -64,6 +68,24 @@ def summary(place: Place, *, scored: bool = False, surveyed: bool = False) -> tu
         "simulation": os.path.lexists(place.home / MARKER),
     }
     return shape, problems
+
+
+def _shipped(place: Place, *, scored: bool) -> dict[str, Any]:
+    """The same shape for a ledger that another machine shipped: what else there is of its home is None."""
+    ledger, host = ledger_part(place)
+    assert place.shipped is not None
+    source = place.shipped.source
+    return {
+        "home": source.name,
+        "ledger": {**ledger, "path": source.place, "spooled": None, "set_aside": None},
+        "sessions": {"path": None, "exists": None, **dict.fromkeys(_LOST)},
+        "posture": posture_part(place, ledger["rows"], scored=scored),
+        "policy": {"mode": None},
+        "prompt_policy": {"mode": None, "enforced": hosts.honours_prompt_block(host)},
+        "gateway": {"running": None, "evidence": NOT_SHIPPED},
+        "simulation": False,
+        "shipped": source.shipped,
+    }
 
 
 def ledger_part(place: Place) -> tuple[dict[str, Any], str | None]:
@@ -162,6 +184,8 @@ def show(
         raise usage(f"--fail-on {fail_on!r} is unknown; it takes one of {', '.join(FAIL_ON)}.")
     if json and tmux:
         raise usage("--json and --tmux exclude each other; choose one.")
+    if place.shipped is not None and (tmux or fail_on == "orphan"):
+        raise usage("With --source there is no --tmux and no --fail-on orphan: only ledgers are shipped.")
     if tmux:
         if not place.home_is_there():
             say("no Hermes home there")  # A status bar shows no errors.
@@ -206,6 +230,13 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"ledger    {amount(ledger['rows'], 'call')}" + (f": {counts}" if counts else ""))
     else:
         lines.append(f"ledger    nothing recorded yet ({inert(ledger['path'])} is not there)")
+    if "shipped" in found:
+        at = found["shipped"].replace("T", " ")[:19]
+        return [
+            *lines,
+            f"posture   {_posture(found['posture'])}",
+            f"shipped   last at {at} UTC; nothing else of its home is",
+        ]
     if ledger["spooled"]:
         waits = amount(ledger["spooled"], "record waits", "records wait")
         lines.append(f"spool     {waits} to be written; see: ledger-tui doctor")

@@ -28,12 +28,13 @@ def watched(
     if place.ledger_exists():
         with snapshot.reading_ledger(place.ledger):
             pass  # What cannot be read at all is an error now, not a silent watch.
-    if place.state_exists() and place.state_named:
+    if place.shipped is None and place.state_exists() and place.state_named:
         count_sessions(place.state)
     # Only here: the other commands need not wait for what following takes.
     from ledger_tui.commands.following import follow
 
-    with contextlib.suppress(KeyboardInterrupt):  # That is how watching ends.
+    kept = place.shipped.following() if place.shipped is not None else contextlib.nullcontext()
+    with contextlib.suppress(KeyboardInterrupt), kept:  # That is how watching ends.
         follow(place, print_json_line if json else _say)
     return DONE
 

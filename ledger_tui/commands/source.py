@@ -1,0 +1,83 @@
+"""`--source`: a ledger that another machine shipped, for the commands that only read ledgers."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sqlite3
+import tempfile
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ledger_tui.commands.errors import unreadable, usage
+from ledger_tui.commands.output import warn
+
+if TYPE_CHECKING:
+    from ledger_tui.ship.brought import Brought, Source
+    from ledger_tui.sources.copied import CopiedLedger
+
+COMMANDS = ("status", "calls", "watch", "posture", "export")
+
+ONLY = f"--source is for {', '.join(COMMANDS[:-1])}, export calls and export posture: that is what is shipped."
+
+
+class Shipped:
+    """Which ledger is meant, and the throw-away home that it is brought into when a command first reads it."""
+
+    def __init__(self, url: str, host: str | None) -> None:
+        """Opens and makes nothing yet. Raises CommandError (2) for a URL that is none."""
+        from ledger_tui.ship.address import AddressError, checked
+
+        try:
+            self._url = checked(url)
+        except AddressError as error:
+            raise usage(f"--source: {error}") from error
+        self._host = host
+        self.home = Path(tempfile.gettempdir(), f"ledger-tui-source-{secrets.token_hex(8)}")
+        self._copy: CopiedLedger | None = None
+        self._brought: Brought | None = None
+
+    @property
+    def source(self) -> Source:
+        """The ledger, once it is brought."""
+        self.bring()
+        assert self._brought is not None
+        return self._brought.source
+
+    def bring(self) -> None:
+        """Brings it, the first time. Raises CommandError."""
+        if self._brought is not None:
+            return
+        from ledger_tui.ship.brought import Brought, ChoiceError, chosen, sources
+        from ledger_tui.ship.engine import EngineError, engine
+        from ledger_tui.sources.copied import CopiedLedger
+
+        try:
+            with engine(self._url) as connection:
+                source = chosen(sources(connection), self._host)
+                self.home.mkdir(mode=0o700)
+                self._copy = CopiedLedger(self.home)
+                brought = Brought(source, self._copy)
+                brought.refresh(connection)
+        except ChoiceError as error:
+            raise unreadable(str(error)) from error
+        except EngineError as error:
+            raise unreadable(str(error)) from error
+        except sqlite3.Error as error:
+            raise unreadable(f"The ledger cannot be brought into {self.home} ({error}).") from error
+        self._brought = brought
+
+    def following(self) -> AbstractContextManager[object]:
+        """Keeps it as it is there, as long as the `with` lasts."""
+        from ledger_tui.ship.following import Following
+
+        self.bring()
+        assert self._brought is not None
+        return Following(self._url, self._brought, lambda text: warn(text or "The ledger can be read again."))
+
+    def close(self) -> None:
+        """Takes the throw-away home away."""
+        if self._copy is not None:
+            self._copy.close()
+        shutil.rmtree(self.home, ignore_errors=True)
