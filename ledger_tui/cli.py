@@ -24,6 +24,7 @@ from ledger_tui.commands import (
     examples,
     export,
     ledger_check,
+    plain_start,
     plugin,
     plugin_folder,
     policy,
@@ -41,6 +42,7 @@ from ledger_tui.commands import (
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of, place_of_shipped
+from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
 from ledger_tui.sources.guard import SourceError
@@ -143,6 +145,7 @@ def options(
     host: Annotated[
         str | None, typer.Option("--host", metavar="NAME", help="Whose, with --source: HOST, or HOST/LEDGER.")
     ] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Plain text for screen readers; draw nothing.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Name the version and leave.")] = False,
 ) -> int | None:
     """What a Hermes agent changed, and what of it never reported back. Without a command the app opens."""
@@ -163,6 +166,8 @@ def options(
         context.obj = place_of_shipped(shipped, os.environ)
         return None
     context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
+    if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
+        return plain_start.told(context.obj)
     return _open_app(context.obj) if context.invoked_subcommand is None else None
 
 

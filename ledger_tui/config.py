@@ -29,6 +29,7 @@ class Config:
     """What counts. `theme` is "" for the program's own; `keys` has names of actions in the app to their keys."""
 
     theme: str = ""
+    plain: bool = False
     refresh: Mapping[str, float] = field(default_factory=lambda: REFRESH)
     thresholds: Mapping[str, int] = field(default_factory=lambda: THRESHOLDS)
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -83,12 +84,15 @@ def parsed(text: str) -> tuple[Config, list[str]]:
     theme = found.pop("theme", "")
     if not isinstance(theme, str):
         problems.append("theme must be a text")
+    plain = found.pop("plain", False)
+    if not isinstance(plain, bool):
+        problems.append("plain must be true or false")
     refresh = _numbers(found, "refresh", REFRESH, _SLOWEST_S, problems)
     thresholds = _numbers(found, "thresholds", THRESHOLDS, _MOST, problems)
     keys = _keys(found.pop("keys", {}), problems)
     problems += [f"there is no setting {name!r}" for name in found]
     whole = {name: int(value) for name, value in thresholds.items()}
-    return Config(str(theme), {**REFRESH, **refresh}, {**THRESHOLDS, **whole}, keys), problems
+    return Config(str(theme), bool(plain), {**REFRESH, **refresh}, {**THRESHOLDS, **whole}, keys), problems
 
 
 def _numbers(

@@ -15,6 +15,7 @@ from agent_ledger.engine.records import STATES, known_status
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import duration, fit, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.plain import asked_for_plain, sentence
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.config import THRESHOLDS, load
 from widgets.call_text import readable_head
@@ -86,7 +87,9 @@ def listed(
         return
     rows = list(found)
     more = most is None and len(rows) > shown
-    for line in as_table(rows[-shown:] if more else rows, width=terminal_width()):
+    rows = rows[-shown:] if more else rows
+    spoken = [sentence(row, args_line(row["args"])) for row in rows] if asked_for_plain(context) else None
+    for line in as_table(rows, width=terminal_width()) if spoken is None else spoken:
         say(line)
     if not rows:
         say(

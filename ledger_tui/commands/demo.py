@@ -12,6 +12,7 @@ import typer
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands.errors import DONE, REFUSED, UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say
+from ledger_tui.commands.plain import asked_for_plain
 
 
 def available() -> bool:
@@ -23,6 +24,7 @@ def available() -> bool:
 
 
 def played(
+    context: typer.Context,
     scenario: Annotated[str | None, typer.Option("--scenario", metavar="NAME", help="Which story is played.")] = None,
     home: Annotated[
         str | None,
@@ -45,6 +47,8 @@ def played(
         raise usage(f"--duration {duration} must be above zero; leave it out to go on until you quit.")
     if home == "":
         raise usage("--home needs a folder, but what it was given is empty.")
+    if not headless and asked_for_plain(context):
+        raise usage("The demonstration opens the app, which draws; for plain text add --headless.")
     from ledger_tui.demo import command, errors
 
     try:

@@ -22,15 +22,20 @@ def file(tmp_path: Path) -> Path:
 
 def test_everything_that_can_be_said() -> None:
     text = (
-        'theme = "nord"\n[refresh]\nledger_s = 2\n[thresholds]\ncalls_listed = 5\n[keys]\ncalls.filter = "f, slash"\n'
+        'theme = "nord"\nplain = true\n[refresh]\nledger_s = 2\n[thresholds]\ncalls_listed = 5\n'
+        '[keys]\ncalls.filter = "f, slash"\n'
     )
     assert parsed(text) == (
         Config(
-            "nord", {"ledger_s": 2, "sessions_s": 0.5}, {**THRESHOLDS, "calls_listed": 5}, {"calls.filter": "f,slash"}
+            "nord",
+            True,
+            {"ledger_s": 2, "sessions_s": 0.5},
+            {**THRESHOLDS, "calls_listed": 5},
+            {"calls.filter": "f,slash"},
         ),
         [],
     )
-    assert parsed("") == (Config("", REFRESH, THRESHOLDS, {}), [])
+    assert parsed("") == (Config("", False, REFRESH, THRESHOLDS, {}), [])
     assert parsed('keys = {"calls.filter" = "f"}')[0].keys == {"calls.filter": "f"}
 
 
@@ -38,6 +43,7 @@ def test_everything_that_can_be_said() -> None:
     ("text", "problem"),
     [
         ("theme = 3", "theme must be a text"),
+        ("plain = 1", "plain must be true or false"),
         ("colour = 3", "there is no setting 'colour'"),
         ("refresh = 3", "refresh must be a table"),
         ("[refresh]\nledger_s = 0.01", "refresh.ledger_s must be a number from 0.04 to 3,600"),
