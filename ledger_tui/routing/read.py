@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ledger_tui.sources.guard import connect, explain
+from ledger_tui.sources.guard import Connection, connect, explain
 from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of_time
 
 from .collecting import no_collections
@@ -151,6 +151,8 @@ def read_layout(connection: sqlite3.Connection) -> Layout:
 def lenient(connection: sqlite3.Connection) -> None:
     """Text that is no UTF-8 is read all the same; each odd byte stays one odd character."""
     connection.text_factory = _decoded
+    if isinstance(connection, Connection):
+        connection.odd_text = _decoded
 
 
 def _decoded(raw: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,15 @@ class _Cursor(sqlite3.Cursor):
         # The error is Python's: SQLite has no code for it.
         if hasattr(error, "sqlite_errorcode") or self.connection.text_factory is not str or "UTF-8" not in str(error):
             raise error
-        self.connection.text_factory = readable
+        assert isinstance(self.connection, Connection)
+        self.connection.text_factory = self.connection.odd_text
 
 
-class _Connection(sqlite3.Connection):
+class Connection(sqlite3.Connection):
     """Raises sqlite3.Error also where SQLite's own words quote bytes of a damaged schema that are no text."""
+
+    odd_text: Callable[[bytes], str] = staticmethod(readable)
+    """How text is read from the first one on that is no UTF-8."""
 
     def execute(self, *asked: Any) -> sqlite3.Cursor:
         cursor = self.cursor(_Cursor)
@@ -102,7 +107,7 @@ def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     check(path)
     try:
         connection = sqlite3.connect(
-            read_only_uri(path), uri=True, isolation_level=None, timeout=timeout_s, factory=_Connection
+            read_only_uri(path), uri=True, isolation_level=None, timeout=timeout_s, factory=Connection
         )
     except (sqlite3.Error, OSError) as error:
         raise explain(path, error) from error
