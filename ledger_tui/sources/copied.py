@@ -24,7 +24,8 @@ class CopiedLedger:
     def __init__(self, home: Path) -> None:
         """Makes it in an empty private folder. Raises OSError, sqlite3.Error."""
         self.path = Paths(home).ledger
-        self.path.parent.mkdir(parents=True, mode=0o700)
+        for folder in (home, self.path.parent.parent, self.path.parent):
+            folder.mkdir(mode=0o700, exist_ok=folder == home)
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(self._open()) as connection:
             connection.execute("PRAGMA journal_mode=WAL")

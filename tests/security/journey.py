@@ -177,6 +177,8 @@ def travelled(root: Path, engine: str) -> Journey:
         ["export", "posture", "--format", "md", "-o", str(root / "posture.md")],
     )
     journey.tui("ship", *[["ship", "--to", engine, "--once"]] * 2)
+    asked = (["status"], ["calls"], ["posture"], ["export", "calls", "--format", "csv"])
+    journey.tui("source", *[["--source", engine, *words] for words in asked])
     journey.tui("prune", ["prune", "--keep", "5", "--apply"])
     journey.tui("repair", ["repair-undo", "--yes"], ["repair-routing", "--apply", "--yes"], ["repair-undo", "--yes"])
     orphan = _orphan(journey)

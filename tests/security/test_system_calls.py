@@ -107,6 +107,9 @@ def test_ship_asks_the_engine_that_it_was_given_and_nobody_else(
 ) -> None:
     seen = traced(journey.home, tmp_path, ["-m", "ledger_tui", "ship", "--to", server.url(), "--once"])
     quiet(seen, journey.home)  # The engine listens at a file, not at a network.
+    seen = traced(journey.home, tmp_path, ["-m", "ledger_tui", "--source", server.url(), "posture"])
+    quiet(seen, tmp_path)
+    assert {one.mode for one in seen.made(tmp_path)} == {0o600}
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ CHANGES = frozenset(
 NAMES = (
     "demo", "hooks", "prompt hook", "hooks, fresh", "hooks, waiting", "hooks, blocked", "commands", "status --tmux",
     "watch", "posture.py", "posture_daily.py --dry-run", "daily", "selftest", "app", "verify", "export", "ship",
-    "prune", "repair", "ignore", "install", "commands, later", "uninstall",
+    "source", "prune", "repair", "ignore", "install", "commands, later", "uninstall",
 )  # fmt: skip
 
-IN_ITS_OWN_HOME = ("demo", "selftest")
+IN_ITS_OWN_HOME = ("demo", "selftest", "source")
 """Programs that make a home of their own, and act as a whole host in it."""
 
 
@@ -127,6 +127,8 @@ def _allowed_outside(journey: Journey, seen: Seen, path: str) -> bool:
         return name.startswith("<tmp>/agent-ledger-<user>-<home>")
     if seen.actor == "selftest" and name is not None:
         return re.match(r"<tmp>/agent-ledger-selftest-[^/]+(/|$)", name) is not None or _tried_out(name)
+    if seen.actor == "source" and name is not None:
+        return re.match(r"<tmp>/ledger-tui-source-[0-9a-f]{16}(/|$)", name) is not None or _tried_out(name)
     # A file without a name, for what the simulated host says; and Python tries its folder out.
     return seen.actor == "demo" and (path == str(journey.temporary) or (name is not None and _tried_out(name)))
 
@@ -138,6 +140,15 @@ def _tried_out(name: str) -> bool:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "daily"])
 def test_no_network(journey: Journey, name: str) -> None:
     assert [event for event in journey.seen[name].events if event["what"] == "network"] == []
+
+
+def test_a_shipped_ledger_is_shown_without_a_look_at_the_home(journey: Journey) -> None:
+    seen = journey.seen["source"]
+    assert [event for event in seen.events if f"{journey.home}/" in event.get("path", "")] == []
+    made = [event for event in seen.events if event["what"] == "os.mkdir" and "/ledger-tui-source-" in event["path"]]
+    assert made
+    assert {event["mode"] for event in made} == {0o700}
+    assert not list(journey.temporary.glob("ledger-tui-source-*"))
 
 
 def test_the_report_goes_to_its_server_and_nowhere_else(journey: Journey) -> None:
