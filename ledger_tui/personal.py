@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 
 from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
 
+import screens
+import widgets
 from agent_ledger.engine.inert import inert
 from ledger_tui.app import LedgerApp
 from ledger_tui.config import Config, Loaded, load
 
 _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super)\+)*(?:[a-z0-9_]+|[A-Z]|[^\w\s,])")
-_OURS = ("screens", "widgets")
 
 
 def settle(app: LedgerApp) -> str:
@@ -35,6 +38,8 @@ def apply(app: LedgerApp, config: Config) -> None:
 
 def _with_neighbours(keys: Mapping[str, str]) -> dict[str, str]:
     """Also the actions that share a former key with one of them: Textual takes a key away as a whole."""
+    if not keys:
+        return {}  # Nothing to look for: the app starts the sooner.
     whole, known = dict(keys), default_keys()
     for bindings in _all_bindings().values():
         left = {binding.key for binding in bindings if binding.id in keys}
@@ -77,9 +82,12 @@ def default_keys() -> dict[str, str]:
 
 def _all_bindings() -> dict[str, list[Binding]]:
     """Of the app and of each class of ours that has any: one binding a key."""
+    for package in (screens, widgets):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
     found = {LedgerApp.__name__: list(BindingsMap(LedgerApp.BINDINGS).key_to_bindings.values())}
     for one in _below(DOMNode):
-        if one.__module__.split(".")[0] in _OURS and one.__dict__.get("BINDINGS"):
+        if one.__module__.split(".")[0] in (screens.__name__, widgets.__name__) and one.__dict__.get("BINDINGS"):
             found[one.__name__] = list(BindingsMap(one.BINDINGS).key_to_bindings.values())
     return {name: [binding for bindings in lists for binding in bindings] for name, lists in found.items()}
 
@@ -91,7 +99,7 @@ def _below(one: type[DOMNode]) -> Iterator[type[DOMNode]]:
 
 
 def _about_keys(keys: Mapping[str, str]) -> Iterator[str]:
-    known = default_keys()
+    known = default_keys() if keys else {}
     for name, asked in keys.items():
         if name not in known:
             yield f"there is no action {name!r} for a key; see: ledger-tui config show"
@@ -103,6 +111,8 @@ def _about_keys(keys: Mapping[str, str]) -> Iterator[str]:
 
 def _taken_twice(keys: Mapping[str, str], known: Mapping[str, str]) -> Iterator[str]:
     """New keys that already do something else in the same place, or everywhere."""
+    if not keys:
+        return
     everywhere = {binding.id for binding in _all_bindings()[LedgerApp.__name__] if binding.id}
     for bindings in _all_bindings().values():
         names = {binding.id for binding in bindings if binding.id}

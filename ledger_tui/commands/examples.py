@@ -174,10 +174,14 @@ def attach(app: typer.Typer) -> None:
 def epilog(name: str) -> str:
     """The text below the options of a command. Lines after a backspace are left as they are by the formatter."""
     lines = [line for typed, meaning in EXAMPLES.get(name, ()) for line in (f"  $ {shown(typed)}", f"      {meaning}")]
-    codes = {code: _CODES[code] for code in (0, 2, 3)} | dict(_ALSO.get(name, {}))
-    exits = [f"  {code:<4}{meaning}" for code, meaning in sorted(codes.items())]
+    exits = [f"  {code:<4}{meaning}" for code, meaning in exit_codes(name).items()]
     examples = ["Examples:", *lines] if lines else []
     return "\n".join([*(["\b", *examples, ""] if examples else []), "\b", "Exit codes:", *exits])
+
+
+def exit_codes(name: str) -> dict[int, str]:
+    """How a command may end, in the order of the codes."""
+    return dict(sorted(({code: _CODES[code] for code in (0, 2, 3)} | dict(_ALSO.get(name, {}))).items()))
 
 
 def shown(typed: str) -> str:
