@@ -12,8 +12,15 @@ from .paths import UnsafePathError, is_own_file, private_file
 
 
 def private_ledger(ledger: Path) -> None:
-    """Make the file with mode 0600, or see that it is ours and that nobody else may read it. Raises OSError."""
+    """Make the file with mode 0600, or see that it is ours and that nobody else may read it. Raises OSError.
+
+    To be called in our turn among the writers.
+    """
     if not os.path.lexists(ledger):
+        # The memory that its users share stays when a ledger alone is removed, and as long as any of them has it open
+        # SQLite would use it for the new one too: each of the two would forget the log of the other.
+        with contextlib.suppress(OSError):
+            os.unlink(f"{ledger}-shm")
         # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
         with contextlib.suppress(FileExistsError):
             os.close(private_file(ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))

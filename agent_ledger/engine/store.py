@@ -38,17 +38,14 @@ class Store:
     def __init__(self, paths: Paths, *, durability: str) -> None:
         """Opens or makes the ledger. Raises OSError, sqlite3.Error, BusyError, schema.ForeignSchemaError."""
         private_folder(paths.data)
-        private_ledger(paths.ledger)
-        self._place = Place(paths.ledger)
         self._turnstile = Turnstile(paths.turnstile)
-        # The file is there, private; were it taken away meanwhile, SQLite would make it anew as it makes files (0644).
-        uri = f"{paths.ledger.absolute().as_uri()}?mode=rw"
-        self.connection = sqlite3.connect(
-            uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-        self.connection.text_factory = readable  # One cell that is no UTF-8 would stop every question it stands in.
-        self.rows = CallRows(self.connection)
-        """The rows of `ledger`, read and written."""
+        try:
+            with self.turn(0.5):
+                private_ledger(paths.ledger)
+            self._connect(paths)
+        except BaseException:
+            self._turnstile.close()
+            raise
         try:
             # Before the file has its first page only; half the usual size halves what a commit must copy.
             self.connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
@@ -61,6 +58,17 @@ class Store:
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, paths: Paths) -> None:
+        self._place = Place(paths.ledger)
+        # The file is there, private; were it taken away meanwhile, SQLite would make it anew as it makes files (0644).
+        uri = f"{paths.ledger.absolute().as_uri()}?mode=rw"
+        self.connection = sqlite3.connect(
+            uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        self.connection.text_factory = readable  # One cell that is no UTF-8 would stop every question it stands in.
+        self.rows = CallRows(self.connection)
+        """The rows of `ledger`, read and written."""
 
     def _choose_journal(self, ledger: Path) -> tuple[str, str | None]:
         """WAL wherever it can work; on a network mount, or where SQLite refuses it, the plain rollback journal."""

@@ -202,6 +202,8 @@ class Stage:
         self.let_go()
         ledger = self.home.paths.ledger
         if ledger.is_dir() or (ledger.is_file() and ledger.read_bytes().startswith(NONSENSE)):
+            if self.readable():  # By the log of a host that was killed just after its own ledger had been removed.
+                self._taken()
             for path in self.home.paths.data.glob("ledger.db*"):
                 self._remove(path.name)
 

@@ -14,6 +14,9 @@ from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.place import Place
 from agent_ledger.engine.store import Store
 
+from .children import Child
+from .rounds import CALLS, FaultHome
+
 NEXT = b"of the next ledger"
 
 
@@ -94,3 +97,29 @@ def test_a_log_made_in_the_very_moment_in_which_ours_is_removed_is_put_back(
     watched.remove_own_log()
     assert log.read_bytes() == NEXT
     assert sorted(entry.name for entry in paths.data.iterdir()) == ["kept", "ledger.db-wal"]
+
+
+def test_a_new_ledger_shares_no_memory_with_one_that_was_removed_alone(fault_home: FaultHome) -> None:
+    """A host still has the former one open; what it does to its log must not be done to that of the new one."""
+    old = f"{CALLS}\nstart(); merged(); calls('early', 4); say('ready')\nsys.stdin.readline()\n"
+    new = f"{CALLS}\nstart(); merged(); calls('new', 4); say('ready')\nsys.stdin.readline()\n"
+    with fault_home.child(f"{old}turn(); calls('later', 4); say(merged())") as first:
+        heard(fault_home, first, "ready")
+        shared = Path(f"{fault_home.paths.ledger}-shm")
+        before = shared.stat().st_ino
+        os.unlink(fault_home.paths.ledger)
+        with fault_home.child(new) as second:
+            heard(fault_home, second, "ready")
+            assert shared.stat().st_ino != before
+            first.tell()
+            heard(fault_home, first, "True")
+            second.kill()
+    fault_home.recover()
+    fault_home.whole(apart={f"early-{n}" for n in range(4)})
+
+
+def heard(home: FaultHome, child: Child, word: str) -> None:
+    """Enter what a child announces until it says a word."""
+    while (line := child.line()) != word:
+        assert line, f"it ended before it said {word}"
+        home.enter(line)
