@@ -59,8 +59,11 @@ class Place:
         self._quiet_ns = -1
 
     def learn(self) -> None:
-        """Take the log as it is now for ours; not the ledger: the one at the path may be another by now."""
-        self._inodes = (self._inodes[0], _inode(self._log))
+        """Take the log as it is now for ours; not the ledger: the one at the path may be another by now, and the log
+        beside that one is none of ours either.
+        """
+        ledger, log = self._inodes[0], _inode(self._log)
+        self._inodes = (ledger, log if _inode(self._ledger) == ledger else None)
         self._quiet_ns = -1
 
     def unchanged(self) -> bool:

@@ -123,3 +123,16 @@ def heard(home: FaultHome, child: Child, word: str) -> None:
     while (line := child.line()) != word:
         assert line, f"it ended before it said {word}"
         home.enter(line)
+
+
+def test_the_log_beside_another_ledger_does_not_count_as_ours(paths: Paths) -> None:
+    """As where the ledger is removed, and made anew by another process, while this one opens it."""
+    paths.data.mkdir(parents=True)
+    paths.ledger.touch()
+    watched = Place(paths.ledger)
+    os.rename(paths.ledger, paths.ledger.with_name("kept"))
+    paths.ledger.touch()
+    log_of(paths).write_bytes(NEXT)
+    watched.learn()
+    watched.remove_own_log()
+    assert log_of(paths).read_bytes() == NEXT
