@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 
 VERSION = 4
@@ -94,6 +95,8 @@ _TABLES = (
         ledger_id INTEGER PRIMARY KEY, verdict TEXT NOT NULL, evidence TEXT NOT NULL, checked_ts TEXT NOT NULL)""",
 )
 
+_NAMES = frozenset(re.findall(r"TABLE IF NOT EXISTS (\w+)", " ".join(_TABLES)))
+
 _INDEXES = (
     # One session's rows in order, for its pane and for late settlements.
     "CREATE INDEX IF NOT EXISTS ledger_session ON ledger(session_id)",
@@ -124,7 +127,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     Raises ForeignSchemaError where `ledger` is no table or demands columns that are not ours, sqlite3.Error else.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version >= VERSION and columns_of(connection) >= COLUMNS.keys() and _has_chain_tables(connection):
+    if version >= VERSION and columns_of(connection) >= COLUMNS.keys() and _has_tables(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -141,11 +144,10 @@ def prepare(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _has_chain_tables(connection: sqlite3.Connection) -> bool:
-    """Are they there? Without them no call could be recorded any more, by whomever they were dropped."""
-    names = "name IN ('amendment', 'chain_head') AND type='table'"
-    (found,) = connection.execute(f"SELECT count(*) FROM sqlite_master WHERE {names}").fetchone()
-    return bool(found == 2)
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    """Are all there? Without some of them no call could be recorded any more, by whomever they were dropped."""
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    return {row[0] for row in found} >= _NAMES
 
 
 def _widen(connection: sqlite3.Connection) -> None:

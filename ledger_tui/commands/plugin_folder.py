@@ -132,7 +132,7 @@ def put(home: Path, *, link: bool) -> Former | None:
         finally:
             _remove(part)
     except OSError as error:
-        raise unreadable(f"{plugins} cannot be written ({error.strerror}); check the rights of that folder.") from error
+        raise unreadable(f"{plugins} cannot be written ({error.strerror}); check its disk and its rights.") from error
     return None if before is None else Former(before.manifest.version, before.linked, kept)
 
 

@@ -92,6 +92,23 @@ def test_a_link_in_place_of_the_data_folder(sound: SoundHome, tmp_path: Path, le
     assert (found.state, "a link" in found.text) == ("fail", True)
 
 
+@pytest.mark.parametrize(("what", "words"), [("link", "a link that leads to no folder"), ("file", "no folder")])
+def test_nothing_can_be_made_where_the_folder_above_is_none(
+    sound: SoundHome, tmp_path: Path, what: str, words: str
+) -> None:
+    """A disk that was not mounted leaves such a link."""
+    above = sound.data.parent
+    above.rename(tmp_path / "moved")
+    if what == "link":
+        above.symlink_to(tmp_path / "disk" / "plugin-data")
+    else:
+        above.write_text("")
+    found = sound.examined()
+    for name in ("data-folder", "writable"):
+        assert (found[name].state, f"{above} is {words}, so " in found[name].text) == ("fail", True)
+        assert "mounted" in found[name].remedy
+
+
 @pytest.mark.parametrize("what", ["link", "file", "open folder", "open file", "link in it"])
 def test_the_spool_in_the_temporary_folder(sound: SoundHome, tmp_path: Path, what: str) -> None:
     place = sound.paths.spool_elsewhere
@@ -121,6 +138,14 @@ def test_something_else_under_our_names(sound: SoundHome) -> None:
     (sound.data / "ledger.lock").mkdir()
     found = sound.examined()["links"]
     assert (found.state, "ledger.lock, spool" in found.text) == ("fail", True)
+
+
+@pytest.mark.parametrize("name", YOURS)
+def test_what_stands_where_a_file_of_yours_should_be_is_not_said_to_be_made_anew(sound: SoundHome, name: str) -> None:
+    (sound.data / name).mkdir(mode=0o700)
+    found = sound.examined()["links"]
+    assert (found.state, name in found.text) == ("fail", True)
+    assert found.remedy == "Move it away; what the plugin needs there it makes anew."
 
 
 @AS_ROOT

@@ -50,6 +50,27 @@ def test_a_log_without_its_ledger(sound: SoundHome, tmp_path: Path, what: str) -
     assert log.exists(), "asking must not take it away"
 
 
+def test_a_ledger_that_became_a_view_cannot_be_written(sound: SoundHome) -> None:
+    with sqlite3.connect(sound.paths.ledger) as db:
+        db.execute("ALTER TABLE ledger RENAME TO kept")
+        db.execute("CREATE VIEW ledger AS SELECT * FROM kept")
+    db.close()
+    found = sound.examined()["schema"]
+    assert (found.state, "`ledger` is a view, not a table" in found.text) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"), [(("workplace",), "1 column."), (("workplace", "no_signal"), "2 columns.")]
+)
+def test_columns_that_are_missing_are_counted(sound: SoundHome, columns: tuple[str, ...], words: str) -> None:
+    with sqlite3.connect(sound.paths.ledger) as db:
+        for name in columns:
+            db.execute(f"ALTER TABLE ledger DROP COLUMN {name}")
+    db.close()
+    found = sound.examined()["schema"]
+    assert (found.state, found.text) == ("warn", f"The ledger is of an older version: it lacks {words}")
+
+
 @pytest.mark.parametrize("left", [0.5, 0.1])
 def test_a_ledger_that_was_cut_off(sound: SoundHome, left: float) -> None:
     size = sound.paths.ledger.stat().st_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,40 @@ def test_what_cannot_be_widened_is_refused_untouched(tmp_path: Path, create: str
         assert not db.in_transaction
         assert db.execute("SELECT name, sql FROM sqlite_master").fetchall() == before
     db.close()
+
+
+def test_a_ledger_that_became_a_view_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
+        schema.prepare(db)
+        db.execute("ALTER TABLE ledger RENAME TO kept")
+        db.execute("CREATE VIEW ledger AS SELECT * FROM kept")
+        with pytest.raises(schema.ForeignSchemaError, match="view"):
+            schema.prepare(db)
+
+
+TABLES = (
+    "writer", "spool_merged", "compaction", "amendment", "chain_head", "rotation", "notice", "notice_item", "no_signal",
+    "policy_decision", "prompt_decision", "verdict",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_that_was_dropped_keeps_nobody_from_recording(home: Home, table: str) -> None:
+    home.pre(call="c1")
+    home.pre(call="c2")
+    home.post(call="c1")
+    assert home.statuses() == ["CONFIRMED", "PENDING"]
+    home.recorder.keeper.close()
+    with closing(sqlite3.connect(home.paths.ledger, timeout=5)) as db, db:
+        db.execute(f"DROP TABLE {table}")
+    home.restart()
+    home.turn()
+    home.post(call="c2")
+    home.pre(call="c3")
+    assert home.statuses() == ["CONFIRMED", "CONFIRMED", "PENDING"]
+    with closing(sqlite3.connect(home.paths.ledger)) as db:
+        names = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    assert names == {"ledger", "sqlite_sequence", *TABLES}
 
 
 def test_beside_a_ledger_that_is_refused_the_calls_wait(home: Home) -> None:

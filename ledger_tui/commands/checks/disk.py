@@ -19,12 +19,17 @@ _LITTLE_ROOM = 20_000_000
 _NO_ROOM = 1_000_000
 """Bytes below which the next records may find none."""
 
+BRING_BACK = "Bring back what was there (is a disk not mounted?), or move it away: a new folder is made then."
+
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
 def writable(place: Place) -> Check:
     """Can the ledger be written at all: rights, a disk that takes writes, and room on it?"""
     folder = _nearest(place.data)
+    if blocked := in_its_place(place.data.parent):
+        text = f"{place.data.parent} is {blocked}, so nothing can be written below it; records are spooled elsewhere."
+        return Check("writable", FAIL, text, BRING_BACK)
     if _is_read_only(folder):
         return Check(
             "writable",
@@ -41,6 +46,13 @@ def writable(place: Place) -> Check:
                 "Give it back to the user as whom the host runs, writable.",
             )
     return _room(folder)
+
+
+def in_its_place(folder: Path) -> str:
+    """What stands where a folder is, or would be made; empty where nothing is in the way."""
+    if os.path.isdir(folder) or not os.path.lexists(folder):
+        return ""
+    return "a link that leads to no folder" if os.path.islink(folder) else "no folder"
 
 
 def _room(folder: Path) -> Check:

@@ -133,8 +133,7 @@ def _schema(reading: Reading) -> Check:
             "Update ledger-tui; until then the ledger is shown as far as it is understood.",
         )
     missing = schema.COLUMNS.keys() - shape.columns
-    obstacle = _obstacle(reading.connection) if missing else ""
-    if obstacle:
+    if obstacle := _obstacle(reading.connection):
         return Check(
             "schema",
             FAIL,
@@ -145,14 +144,14 @@ def _schema(reading: Reading) -> Check:
         return Check(
             "schema",
             WARN,
-            f"The ledger was made by other software: {len(missing)} columns are missing, and show as unknown.",
+            f"The ledger was made by other software: it lacks {amount(len(missing), 'column')}, shown as unknown.",
             "Nothing to do: the plugin adds them when it first writes, and changes no row.",
         )
     if missing:
         return Check(
             "schema",
             WARN,
-            f"The ledger is of an older version: {len(missing)} columns are missing.",
+            f"The ledger is of an older version: it lacks {amount(len(missing), 'column')}.",
             "Nothing to do: the plugin adds them when it first writes.",
         )
     return Check("schema", OK, f"The ledger is of version {shape.version}.")

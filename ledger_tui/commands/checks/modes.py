@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
+from ledger_tui.commands.checks.disk import BRING_BACK, in_its_place
 from ledger_tui.commands.place import Place
 from ledger_tui.sources.guard import real_path
 
@@ -59,6 +60,8 @@ def data_folder(place: Place) -> list[Check]:
     above = None if around is None else _foreign_link(around)
     if above is not None:
         return [above]
+    if blocked := in_its_place(folder.parent):
+        return [Check("data-folder", FAIL, f"{folder.parent} is {blocked}, so {folder} cannot be made.", BRING_BACK)]
     try:
         info = os.lstat(folder)
     except FileNotFoundError:
@@ -194,7 +197,7 @@ def _links(place: Place, entries: Sequence[_Entry], owner: int) -> Check:
             "links",
             FAIL,
             f"What stands in {place.data} under names of ours is not what belongs there: {_few(odd)}.",
-            "Move it away; the plugin makes its own files anew.",
+            "Move it away; what the plugin needs there it makes anew.",
         )
     return Check("links", OK, "No link and nothing strange stands where a file of the ledger should be.")
 

@@ -21,7 +21,9 @@ def sessions(place: Place, *, quiet: bool = True) -> tuple[list[Check], SourceEr
     try:
         found = surveys.surveyed(place, quiet=quiet)
     except SourceError as error:
-        return [Check("sessions", FAIL, f"{error.path} {error.reason}.", f"{error.remedy}.")], error
+        return [
+            Check("sessions", FAIL, f"{error.path} {error.reason}.", f"{error.remedy[:1].upper()}{error.remedy[1:]}.")
+        ], error
     number = amount(len(found.store.sessions), "session")
     return [Check("sessions", OK, f"The host's store holds {number}."), _lost(found)], None
 
