@@ -6,7 +6,7 @@ So it does not matter where a round is broken off, by whom, or how often the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,11 +63,12 @@ class Shipper:
                 more = page.more
                 done.rows += len(page.rows["ledger"])
             with connection.transaction():
-                self._locked(connection, whose)
+                position = Position.of(self._locked(connection, whose))
                 self._beside(connection, ledger, whose)
-                for first, last, kept in ledger.prunings() if self.mirror else ():
-                    tables.drop(connection, whose, first, last, kept)
-                self._note(connection, whose)
+                for one in ledger.prunings(position.mirrored) if self.mirror else ():
+                    tables.drop(connection, whose, one.first, one.last, one.kept)
+                    position = replace(position, mirrored=one.number)
+                self._note(connection, whose, position)
         return done
 
     def _page(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> Page:
@@ -93,18 +94,12 @@ class Shipper:
             new = [row for row in ledger.beside(table) if _cells(table, row) not in known]
             tables.keep(connection, whose, table, new)
 
-    def _note(self, connection: Connection, whose: tuple[str, str], position: Position | None = None) -> None:
-        moved = "" if position is None else ", shipped_to = %s"
+    def _note(self, connection: Connection, whose: tuple[str, str], position: Position) -> None:
         execute(
             connection,
-            f"UPDATE {SOURCE} SET shipped = %s, place = %s, writings = coalesce(writings, 0) + 1{moved}"
+            f"UPDATE {SOURCE} SET shipped_to = %s, shipped = %s, place = %s, writings = coalesce(writings, 0) + 1"
             " WHERE host = %s AND ledger = %s",
-            (
-                utc_text(self.clock()),
-                inert(str(self.path)),
-                *(() if position is None else (position.text(),)),
-                *whose,
-            ),
+            (position.text(), utc_text(self.clock()), inert(str(self.path)), *whose),
         )
 
     def _known(self, connection: Connection, ledger: RawLedger) -> Shipped:

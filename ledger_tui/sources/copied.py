@@ -71,15 +71,15 @@ class CopiedLedger:
 
     def drop_pruned(self) -> None:
         """Takes out what `prune` took out of the ledger that this is a copy of: its chain says that they are gone."""
-        for first, last, kept in RawLedger(self._connection, {"amendment": []}).prunings():
-            spared = ", ".join(map(str, kept))
+        for one in RawLedger(self._connection, {"amendment": []}).prunings():
+            spared = ", ".join(map(str, one.kept))
             for table, key, more in (
                 ("ledger", "id", ""),
                 ("verdict", "ledger_id", ""),
                 ("amendment", "ledger_id", f" AND kind <> '{PRUNED}'"),
             ):
                 where = f"{key} BETWEEN ? AND ? AND {key} NOT IN ({spared}){more}"
-                self._connection.execute(f"DELETE FROM {table} WHERE {where}", (first, last))
+                self._connection.execute(f"DELETE FROM {table} WHERE {where}", (one.first, one.last))
 
     def close(self) -> None:
         self._connection.close()

@@ -62,6 +62,8 @@ class Position:
     call_mark: str = ""
     """What tells whether that call still is the same one; empty before the first."""
     amendment_mark: str = ""
+    mirrored: int = _FIRST
+    """Number of the last pruning that was repeated at the copy; see `prunings`."""
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -82,6 +84,16 @@ class Page:
     rows: Mapping[str, list[Row]]
     position: Position
     more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Calls that `prune` took: those with ids from `first` to `last` but for `kept`."""
+
+    number: int
+    first: int
+    last: int
+    kept: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -112,9 +124,11 @@ class RawLedger:
     def _has_call(self, position: Position) -> bool:
         if not position.call_mark:
             return True
-        row = self._call(position.changed_id if position.changed != _FIRST else position.uncounted)
+        call_id = position.changed_id if position.changed != _FIRST else position.uncounted
+        row = self._call(call_id)
         if row is None:
-            return self._pruned_since(position)
+            since = self.prunings(position.amendment)
+            return any(one.first <= call_id <= one.last and call_id not in one.kept for one in since)
         return position.call_mark in _marks(row)
 
     def _has_amendment(self, position: Position) -> bool:
@@ -124,17 +138,8 @@ class RawLedger:
             return False
         found = self.connection.execute("SELECT link FROM amendment WHERE number=?", (position.amendment,)).fetchall()
         if not found:
-            return self._pruned_since(position)
+            return any(self.prunings(position.amendment))
         return position.amendment_mark in {_hex(link) for (link,) in found}
-
-    def _pruned_since(self, position: Position) -> bool:
-        if "amendment" not in self.tables:
-            return False
-        return bool(
-            self.connection.execute(
-                "SELECT 1 FROM amendment WHERE kind=? AND number > ? LIMIT 1", (PRUNED, position.amendment)
-            ).fetchone()
-        )
 
     def _call(self, call_id: int) -> Row | None:
         cursor = self.connection.execute(f"{self._select('ledger')} WHERE id=?", (call_id,))
@@ -186,18 +191,19 @@ class RawLedger:
         rows = self._rows(table, f"WHERE {sound} ORDER BY {key}", ())
         return [row for row in rows if isinstance(row[key], int) or row[key].isprintable()]
 
-    def prunings(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """What `prune` took: first and last id of each span, and the ids within that it spared."""
+    def prunings(self, after: int = _FIRST) -> Iterator[Pruning]:
+        """What `prune` took, in order; those with a number behind `after`."""
         if "amendment" not in self.tables:
             return
-        for (did,) in self.connection.execute("SELECT did FROM amendment WHERE kind=? ORDER BY number", (PRUNED,)):
+        noted = "SELECT number, did FROM amendment WHERE kind=? AND typeof(number) = 'integer' AND number > ?"
+        for number, did in self.connection.execute(f"{noted} ORDER BY number", (PRUNED, after)).fetchall():
             try:
                 found = json.loads(did)
-                first, last = (int(number) for number in found["ids"])
-                kept = tuple(int(number) for number in found["kept"])
+                first, last = (int(one) for one in found["ids"])
+                kept = tuple(int(one) for one in found["kept"])
             except (ValueError, TypeError, KeyError):
                 continue  # Nobody but a person can have changed it: then it says nothing.
-            yield first, last, kept
+            yield Pruning(number, first, last, kept)
 
     def _select(self, table: str) -> str:
         return f"SELECT {', '.join(self.tables[table])} FROM {table}"

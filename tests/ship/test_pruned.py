@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_ledger.engine.prune import prune
+from ledger_tui.ship import tables
 from ledger_tui.sources.raw_rows import KEYS
 from tests.chain.ledgers import NOW, Made
 
@@ -54,6 +57,36 @@ def test_a_mirror_that_comes_later_makes_up_for_it(url: str, made: Made, path: P
     ship(url, path)
     assert ids(url) == [1, 2, 3, 4, 5, 6]
     same(url, made, ship(url, path, mirror=True))
+
+
+def test_each_pruning_is_repeated_once(url: str, made: Made, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[tuple[int, int]] = []
+    drop = tables.drop
+
+    def counted(connection: Any, whose: Any, first: int, last: int, kept: Any) -> None:
+        dropped.append((first, last))
+        drop(connection, whose, first, last, kept)
+
+    monkeypatch.setattr(tables, "drop", counted)
+    made.calls(1, 6)
+    pruned(path, 2)
+    for _ in range(2):
+        ship(url, path, mirror=True)
+    pruned(path, 4)
+    ship(url, path, mirror=True)
+    assert dropped == [(1, 2), (3, 4)]
+
+
+def test_an_older_copy_that_was_pruned_is_another_one(url: str, made: Made, path: Path, tmp_path: Path) -> None:
+    made.calls(1, 3)
+    copy = tmp_path / "copy.db"
+    with sqlite3.connect(copy) as target:
+        made.db.backup(target)
+    copy.chmod(0o600)
+    made.calls(4, 6)
+    first = ship(url, path)
+    pruned(copy, 2)
+    assert ship(url, copy).ledger == f"{first.ledger}-2"
 
 
 def test_everything_pruned_is_still_the_same_ledger(url: str, made: Made, path: Path) -> None:
