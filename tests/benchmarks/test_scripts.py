@@ -15,6 +15,7 @@ SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
 
 def test_there_is_one_for_every_promise() -> None:
     assert SCRIPTS == [
+        "app_start",
         "chain_check",
         "hook_overhead",
         "keys",
