@@ -1,4 +1,4 @@
-"""An engine for all tests, a database of its own for each."""
+"""An engine for all tests, a schema of its own for each."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def server() -> Iterator[Engine]:
 def url(server: Engine) -> str:
     name = f"t{next(_numbers)}"
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return server.url(name)
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+    return f"{server.url()}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

@@ -44,8 +44,8 @@ class Engine:
         )
         assert done.returncode == 0, done.stderr
 
-    def url(self, database: str = "postgres") -> str:
-        return f"postgresql://tester@/{database}?host={self.root}"
+    def url(self) -> str:
+        return f"postgresql://tester@/postgres?host={self.root}"
 
     def start(self) -> None:
         words = ["-D", str(self.root / "data"), "-k", str(self.root), "-c", "listen_addresses=", "-F"]
