@@ -19,8 +19,10 @@ def private_ledger(ledger: Path) -> None:
     if not os.path.lexists(ledger):
         # The memory that its users share stays when a ledger alone is removed, and as long as any of them has it open
         # SQLite would use it for the new one too: each of the two would forget the log of the other.
-        with contextlib.suppress(OSError):
-            os.unlink(f"{ledger}-shm")
+        shared = f"{ledger}-shm"
+        if os.path.lexists(shared):
+            with contextlib.suppress(OSError):
+                os.unlink(shared)
         # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
         with contextlib.suppress(FileExistsError):
             os.close(private_file(ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
