@@ -160,6 +160,12 @@ def explain(path: Path, error: Exception) -> SourceError:
         return SourceError(path, "is damaged", "move it away with its -wal and -shm, and recover a copy of it")
     if primary == sqlite3.SQLITE_FULL:
         return SourceError(path, "finds no room on its disk", "make some, then try again")
+    if primary == sqlite3.SQLITE_CANTOPEN and os.access(path, os.R_OK) and not os.access(path.parent, os.W_OK):
+        return SourceError(
+            path,
+            "can only be read where a file can be made beside it, and its folder takes none",
+            "copy it, and a -wal beside it, to a folder of yours, and name that copy",
+        )
     if isinstance(error, PermissionError) or primary in (
         sqlite3.SQLITE_READONLY,
         sqlite3.SQLITE_CANTOPEN,

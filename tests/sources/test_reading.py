@@ -135,6 +135,25 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, make: object, state
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("forbidden", "words"),
+    [
+        (os.W_OK, "can only be read where a file can be made beside it, and its folder takes none"),
+        (os.R_OK, "cannot be opened (unable to open database file)"),
+        (os.X_OK, "cannot be opened (unable to open database file)"),
+    ],
+    ids=["folder that takes no writes", "file that may not be read", "neither"],
+)
+def test_why_it_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbidden: int, words: str) -> None:
+    """The administrator may do anything, and a test mounts no disk: only the answers to what one may are planted."""
+    with pytest.raises(sqlite3.OperationalError) as raised:
+        sqlite3.connect(f"{(tmp_path / 'none.db').as_uri()}?mode=ro", uri=True)
+    monkeypatch.setattr(guard.os, "access", lambda path, mode: mode != forbidden)
+    found = guard.explain(tmp_path / "ledger.db", raised.value)
+    assert found.reason == words
+    assert ("copy it" in found.remedy) == (forbidden == os.W_OK)
+
+
 def test_a_file_without_tables_is_an_empty_ledger(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.touch()
