@@ -44,6 +44,17 @@ def _inode(path: str) -> _Inode:
     return info.st_dev, info.st_ino
 
 
+def _is_open_here(inode: _Inode) -> bool:
+    """Has this process that file open? Slow, and False where a system does not list what is open."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/dev/fd"):
+            with contextlib.suppress(OSError):
+                info = os.fstat(int(name))
+                if (info.st_dev, info.st_ino) == inode:
+                    return True
+    return False
+
+
 class Place:
     """Tells whether a database and its log are still the files that were opened, for the price of one `stat`.
 
@@ -61,11 +72,13 @@ class Place:
         self._quiet_ns = -1
 
     def learn(self) -> None:
-        """Take the log as it is now for ours; not the ledger: the one at the path may be another by now, and the log
-        beside that one is none of ours either.
+        """Take the log as it is now for ours; not the ledger: the one at the path may be another by now. The log beside
+        that one is ours only if SQLite made it for us by its name meanwhile.
         """
         ledger, log = self._inodes[0], _inode(self._log)
-        self._inodes = (ledger, log if _inode(self._ledger) == ledger else None)
+        if _inode(self._ledger) != ledger and not _is_open_here(log):
+            log = None
+        self._inodes = (ledger, log)
         self._quiet_ns = -1
 
     def unchanged(self) -> bool:

@@ -136,3 +136,16 @@ def test_the_log_beside_another_ledger_does_not_count_as_ours(paths: Paths) -> N
     watched.learn()
     watched.remove_own_log()
     assert log_of(paths).read_bytes() == NEXT
+
+
+def test_a_log_that_we_made_beside_another_ledger_is_ours_and_goes(paths: Paths) -> None:
+    paths.data.mkdir(parents=True)
+    paths.ledger.touch()
+    watched = Place(paths.ledger)
+    os.rename(paths.ledger, paths.ledger.with_name("kept"))
+    paths.ledger.touch()
+    with log_of(paths).open("wb"):
+        watched.learn()
+        assert not watched.unchanged()
+        watched.remove_own_log()
+    assert not log_of(paths).exists()
