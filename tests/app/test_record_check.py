@@ -53,7 +53,7 @@ async def test_an_edited_call_is_named(
     ledger: Ledger, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion
 ) -> None:
     recorded(ledger, 12)
-    ledger.db.execute("UPDATE ledger SET args_json='{\"command\": \"ls\"}' WHERE id = 7")
+    ledger.db.execute('UPDATE ledger SET args_json=\'{"command": "ls"}\' WHERE id = 7')
     async with start(size) as run:
         await asked(run)
         await run.until_shown("Not whole.", "Call #7 is not as it was recorded", "q closes")
