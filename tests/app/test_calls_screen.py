@@ -222,7 +222,7 @@ async def test_rows_beyond_a_page_are_fetched(ledger: Ledger, start: Start) -> N
 async def test_waiting_records_are_shown(ledger: Ledger, start: Start) -> None:
     a_day(ledger)
     ledger.paths.spool.mkdir(mode=0o700)
-    (ledger.paths.spool / "1.jsonl").write_text("{}\n{}\n")
+    (ledger.paths.spool / "1.jsonl").write_text('{"kind": "issue"}\n{"kind": "settle"}\n')
     async with start() as run:
         await run.until_shown("⚠ degraded 2 spooled")
 
