@@ -14,8 +14,10 @@ def main() -> None:
     if tmux_line.answer(sys.argv[1:]):
         return
     try:
-        from ledger_tui.cli import run
+        from ledger_tui.loading import loading
 
+        with loading():
+            from ledger_tui.cli import run
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # While everything was still being loaded.
         code = 130

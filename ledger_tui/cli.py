@@ -45,6 +45,7 @@ from ledger_tui.commands.place import Place, place_of, place_of_shipped
 from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
+from ledger_tui.loading import loading
 from ledger_tui.sources.guard import SourceError
 
 INTERRUPTED = 130
@@ -188,7 +189,8 @@ def _open_app(place: Place) -> int:
         )
     place.ledger_exists()
     place.state_exists()
-    screen = importlib.import_module("ledger_tui.app")
+    with loading():
+        screen = importlib.import_module("ledger_tui.app")
     app_ = screen.make_app(
         place.paths,
         ledger=place.ledger if place.ledger_named else None,
