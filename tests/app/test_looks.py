@@ -72,7 +72,7 @@ async def test_ghost(ledger: Ledger, start: Start, size: tuple[int, int], text_s
 async def test_degraded(ledger: Ledger, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
     a_day(ledger)
     ledger.paths.spool.mkdir(mode=0o700)
-    (ledger.paths.spool / "1.jsonl").write_text("{}\n{}\n{}\n")
+    (ledger.paths.spool / "1.jsonl").write_text(3 * '{"kind": "issue"}\n')
     async with start(size) as run:
         await run.until_shown("3 spooled")
         assert run.text == text_snapshot
