@@ -148,7 +148,7 @@ def test_why_it_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The administrator may do anything, and a test mounts no disk: only the answers to what one may are planted."""
     with pytest.raises(sqlite3.OperationalError) as raised:
         sqlite3.connect(f"{(tmp_path / 'none.db').as_uri()}?mode=ro", uri=True)
-    monkeypatch.setattr(guard.os, "access", lambda path, mode: mode != forbidden)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != forbidden)
     found = guard.explain(tmp_path / "ledger.db", raised.value)
     assert found.reason == words
     assert ("copy it" in found.remedy) == (forbidden == os.W_OK)
