@@ -160,9 +160,10 @@ def pre_llm_call(
         return {"action": "block", "message": refusal.message}
     text = _notice(_text(session_id), _text(turn_id), _text(task_id), conversation_history)
     if refusal is not None and refusal.refuses:
-        _refused_turns[_text(turn_id)] = refusal.rule
-        while len(_refused_turns) > _REMEMBERED_TURNS:
-            _refused_turns.popitem(last=False)
+        if turn_id:  # Calls that name no turn are of any chat.
+            _refused_turns[_text(turn_id)] = refusal.rule
+            while len(_refused_turns) > _REMEMBERED_TURNS:
+                _refused_turns.popitem(last=False)
         context = "\n\n".join(filter(None, (advice(refusal), text)))
         return {"action": "block", "message": refusal.message, "context": context}
     return {"context": text} if text else None
@@ -246,6 +247,16 @@ def cli_command(asked: Any) -> None:
     code = run(asked, Paths(Path(_home())))
     if code:
         raise SystemExit(code)
+
+
+def _after_fork() -> None:
+    """A child must not wait for a thread that only its parent has."""
+    global _making
+    _making = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def recorder() -> Recorder:

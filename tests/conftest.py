@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
 from tests.host import environments
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A run in the background of a script is started so, and would hand it to every program that a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LEFT_OUT = pytest.StashKey[int]()
 

@@ -7,16 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from agent_ledger.engine.chain import words
-from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.chain.report import Checked, Head, head_of
 from agent_ledger.engine.inert import inert
-from agent_ledger.engine.schema import VERSION, columns_of
-from ledger_tui.commands.errors import DONE, FOUND, unreadable, usage
+from ledger_tui.commands.errors import DONE, FOUND, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.progress import progress
-from ledger_tui.commands.reading import count_rows
-from ledger_tui.sources import snapshot
+from ledger_tui.sources.record import check_ledger
 
 
 def checked(
@@ -52,15 +49,8 @@ def _expected(text: str | None) -> Head | None:
 
 
 def _check(place: Place, expected: Head | None, *, quiet: bool) -> Checked:
-    with snapshot.reading_ledger(place.ledger) as ledger:
-        if not ledger.shape.columns:
-            return Checked()
-        (version,) = ledger.connection.execute("PRAGMA user_version").fetchone()
-        if version > VERSION and "issue_seal" in columns_of(ledger.connection):
-            raise unreadable(f"{place.ledger} is by a newer plugin; update ledger-tui to check it.")
-        total = count_rows(ledger)
-        with progress("checking the calls", quiet=quiet) as tell:
-            return check_chain(ledger.connection, lambda rows: tell(rows, total), expected)
+    with progress("checking the calls", quiet=quiet) as tell:
+        return check_ledger(place.ledger, tell, expected)
 
 
 def _fine(report: Checked, expected: Head | None) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from agent_ledger.engine.chain.check import check_chain
-from agent_ledger.engine.chain.report import Checked
+from agent_ledger.engine.chain.report import Checked, Head
+from agent_ledger.engine.schema import VERSION
 
 from . import snapshot
 from .guard import SourceError
@@ -36,15 +38,23 @@ class RecordSource:
 
     def _check(self, watch: Watch) -> Checked:
         try:
-            with snapshot.reading_ledger(self._ledger) as ledger:
-                if not ledger.shape.columns:
-                    return Checked()
-                (watch.total,) = ledger.connection.execute("SELECT count(*) FROM ledger").fetchone()
-                return check_chain(ledger.connection, watch.note)
+            return check_ledger(self._ledger, watch.note)
         except SourceError as error:
             if error.state == "missing":
                 return Checked()
             raise
+
+
+def check_ledger(path: Path, tell: Callable[[int, int], None], expected: Head | None = None) -> Checked:
+    """Check the chain of a ledger; `tell` gets the calls seen so far and all there are. Raises SourceError."""
+    with snapshot.reading_ledger(path) as ledger:
+        if not ledger.shape.columns:
+            return Checked()
+        (version,) = ledger.connection.execute("PRAGMA user_version").fetchone()
+        if version > VERSION and "issue_seal" in ledger.shape.columns:
+            raise SourceError(path, "is by a newer plugin", "update ledger-tui to check it")
+        (total,) = ledger.connection.execute("SELECT count(*) FROM ledger").fetchone()
+        return check_chain(ledger.connection, lambda rows: tell(rows, total), expected)
 
 
 class Watch:
@@ -57,9 +67,9 @@ class Watch:
     def stop(self) -> None:
         self._stop.set()
 
-    def note(self, rows: int) -> None:
+    def note(self, rows: int, total: int) -> None:
         """Called by the check. Raises StoppedError once it is to end."""
-        self.rows = rows
+        self.rows, self.total = rows, total
         if self._stop.is_set():
             raise StoppedError
         time.sleep(BREATH_S)

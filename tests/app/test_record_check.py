@@ -77,16 +77,24 @@ async def test_a_ledger_that_is_none(ledger: Ledger, start: Start) -> None:
         await run.until_shown("is no SQLite database", "q closes")
 
 
+async def test_a_ledger_by_a_newer_plugin_is_not_judged(ledger: Ledger, start: Start) -> None:
+    recorded(ledger, 2)
+    ledger.db.execute("PRAGMA user_version=99")
+    async with start() as run:
+        await asked(run)
+        await run.until_shown("is by a newer plugin", "q closes")
+
+
 async def test_leaving_it_stops_the_check(ledger: Ledger, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(ledger, 30)
     monkeypatch.setattr(check, "STEP", 1)
     note, begun, go_on, seen = Watch.note, threading.Event(), threading.Event(), []
 
-    def held(watch: Watch, rows: int) -> None:
+    def held(watch: Watch, rows: int, total: int) -> None:
         seen.append(rows)
         begun.set()
         go_on.wait(20)
-        note(watch, rows)
+        note(watch, rows, total)
 
     monkeypatch.setattr(Watch, "note", held)
     async with start() as run:

@@ -181,7 +181,7 @@ def test_one_by_other_software(program: Program, tmp_path: Path) -> None:
 
 def test_one_by_a_newer_plugin(made: Made, program: Program) -> None:
     made.do("PRAGMA user_version=5")
-    assert one_sentence(program("ledger-check"), 3).endswith("is by a newer plugin; update ledger-tui to check it.")
+    assert one_sentence(program("ledger-check"), 3).endswith("is by a newer plugin: update ledger-tui to check it.")
 
 
 def test_hostile_text_in_what_is_told(made: Made, program: Program) -> None:

@@ -265,3 +265,15 @@ def test_two_spools_of_one_dead_process_are_merged_in_the_order_they_were_writte
     rows = home.rows("tool_call_id <> 'before'")
     assert sorted(row["tool_call_id"] for row in rows) == [f"{prefix}-{n}" for prefix in "abcdef" for n in range(4)]
     assert {row["status"] for row in rows} == {"CONFIRMED"}
+
+
+def test_a_fork_while_a_recorder_is_being_made_keeps_no_child_waiting(home: Home) -> None:
+    """The thread that would let go of the lock is not in the child."""
+    home.close()
+    with door._making:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # Ends it by force where it waits for ever.
+            door.pre_tool_call("write_file", {"path": "/c"}, "s1", "s1", "child-1", "s1:t", "r")
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -267,6 +267,16 @@ def lose_a_call(home: Home) -> None:
     agent_ledger.pre_tool_call("cronjob", {"action": "create", "name": "evening"}, "reference", "reference", "c1", "t0")
 
 
+def test_a_refused_turn_without_a_name_refuses_no_other_calls(home: Home) -> None:
+    """A host that names no turn: its calls could be of any chat."""
+    home.version = "0.22.2"
+    home.policy()
+    refused = agent_ledger.pre_llm_call(session_id="s", turn_id="", user_message="about KD-123456, please")
+    assert refused is not None
+    assert refused["action"] == "block"
+    assert agent_ledger.pre_tool_call("terminal", {"command": "ls"}, session_id="other", turn_id="") is None
+
+
 def test_a_notice_that_was_due_in_a_refused_turn_is_given_in_the_next(home: Home) -> None:
     home.policy()
     lose_a_call(home)
