@@ -11,14 +11,15 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from .databases import could_lock_out, hindrance, read_only_uri
 from .end_reasons import RECOVERABLE, RESETS
-from .lineage import DEPTH, conversation, is_fork
+from .lineage import DEPTH, is_fork, walk
 
 _NEEDED = {"id", "source", "session_key", "parent_session_id", "started_at", "ended_at", "end_reason"}
 _BUSY_S = 1.0
@@ -42,24 +43,32 @@ class _Row:
 
 
 def ids_of_session(state: Path, session_id: str) -> tuple[str, ...]:
-    """A session and the ids that it had before its compactions, newest first."""
-    return conversation(state, session_id)[0]
+    """A session and the ids that it had before its compactions, newest first. Raises UnknownChatError."""
+    return _asked(state, lambda store: walk(store, session_id)[0]) or (session_id,)
 
 
 def ids_of_chat(state: Path, key: str, source: str) -> tuple[str, ...]:
     """The same for the session that the chat `key` of a platform is in; empty where it has none.
 
-    Raises UnknownChatError.
+    It ends before a row that carries another chat's key. Raises UnknownChatError.
     """
-    session_id = _session_of_chat(state, key, source)
-    return ids_of_session(state, session_id) if session_id else ()
+
+    def ids(store: sqlite3.Connection) -> tuple[str, ...]:
+        session_id = _find(store, state, key, source)
+        chain = walk(store, session_id)[0] if session_id else ()
+        return tuple(takewhile(lambda id_: _key_of(store, id_) in (None, "", key), chain))
+
+    return _asked(state, ids) or ()
 
 
-def _session_of_chat(state: Path, key: str, source: str) -> str | None:
+def _asked(state: Path, question: Callable[[sqlite3.Connection], tuple[str, ...]]) -> tuple[str, ...] | None:
+    """What one moment of the store answers; None where there is no store."""
     try:
         info = os.stat(state)
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise UnknownChatError("Hermes' session store cannot be reached.") from error
     if not stat.S_ISREG(info.st_mode):
         raise UnknownChatError("Hermes' session store is no file.")
     if hindrance(state):
@@ -68,13 +77,18 @@ def _session_of_chat(state: Path, key: str, source: str) -> str | None:
         raise UnknownChatError("Hermes' session store belongs to another user and is not in use right now.")
     try:
         with contextlib.closing(sqlite3.connect(read_only_uri(state), uri=True, timeout=_BUSY_S)) as connection:
-            return _find(connection, state, key, source)
+            connection.execute("BEGIN")  # A compaction in between would be half of an answer.
+            return question(connection)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise UnknownChatError("Hermes' session store cannot be read right now.") from error
 
 
+def _key_of(connection: sqlite3.Connection, session_id: str) -> object:
+    row = connection.execute("SELECT session_key FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    return None if row is None else row[0]
+
+
 def _find(connection: sqlite3.Connection, state: Path, key: str, source: str) -> str | None:
-    connection.execute("BEGIN")  # One moment of the store: a compaction in between would be half of an answer.
     have = {row[1] for row in connection.execute("PRAGMA table_info(sessions)")}
     if not have >= _NEEDED:
         return None

@@ -42,12 +42,13 @@ def conversation(state: Path, session_id: str) -> tuple[tuple[str, ...], bool]:
         return (session_id,), False
     try:
         with contextlib.closing(connection):
-            return _walk(connection, session_id)
+            return walk(connection, session_id)
     except (sqlite3.Error, UnicodeDecodeError):  # SQLite's own words may quote bytes of a damaged schema.
         return (session_id,), False
 
 
-def _walk(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, ...], bool]:
+def walk(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, ...], bool]:
+    """The same of an open store. Raises sqlite3.Error and UnicodeDecodeError."""
     have = {row[1] for row in connection.execute("PRAGMA table_info(sessions)")}
     if not {"id", "parent_session_id", "end_reason"} <= have:
         return (session_id,), False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -66,6 +68,34 @@ def test_a_rotated_conversation_has_all_its_ids_and_no_branch(store: Store) -> N
     store.session("branch", KEY, 40.0, parent_session_id="second", model_config=fork)
     store.route(KEY, "first")
     assert store.of() == ("third", "second", "first")
+
+
+def test_what_came_before_another_chats_row_is_not_shown(store: Store) -> None:
+    store.session("first", KEY, 10.0, ended_at=20.0, end_reason="compression")
+    store.session("theirs", OTHER, 20.0, parent_session_id="first", ended_at=30.0, end_reason="compression")
+    store.session("nameless", "", 30.0, parent_session_id="theirs", ended_at=40.0, end_reason="compression")
+    store.session("newest", KEY, 40.0, parent_session_id="nameless")
+    store.route(KEY, "newest")
+    assert store.of() == ("newest", "nameless")
+
+
+def test_a_store_that_is_locked_is_no_answer_without_the_ids_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.session("old", KEY, 10.0, ended_at=20.0, end_reason="compression")
+    store.session("new", KEY, 20.0, parent_session_id="old")
+    assert asking.ids_of_session(store.path, "new") == ("new", "old")
+    monkeypatch.setattr(asking, "_BUSY_S", 0.0)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(asking.UnknownChatError):
+            asking.ids_of_session(store.path, "new")
+        with pytest.raises(asking.UnknownChatError):
+            store.of()
+
+
+def test_a_session_without_a_store_has_its_one_id(home: Home) -> None:
+    assert asking.ids_of_session(home.paths.state, "s1") == ("s1",)
 
 
 def test_a_store_that_cannot_be_read_is_an_error_and_no_answer(home: Home) -> None:
