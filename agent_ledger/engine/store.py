@@ -198,12 +198,17 @@ class Store:
     def rescue(self) -> None:
         """Bring what stands in a removed log into the file, as far as that goes, before it is closed.
 
-        Raises BusyError while somebody reads or writes a file that is still the ledger: its rows must wait for that.
+        Raises sqlite3.Error where a file that is still the ledger does not take it, and BusyError while somebody reads
+        or writes one: its rows must wait for that.
         """
-        with contextlib.suppress(sqlite3.Error):
+        try:
             (busy, *_) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if busy and self._place.only_log_is_gone():
-                raise BusyError("somebody uses the ledger, and its log was removed")
+        except sqlite3.Error:
+            if self._place.only_log_is_gone():
+                raise  # Half a log in the file would be worse than a while in the spool.
+            return
+        if busy and self._place.only_log_is_gone():
+            raise BusyError("somebody uses the ledger, and its log was removed")
 
     def let_go(self) -> None:
         """Close the connection to a ledger that was removed or replaced; in our turn, and before `close`.

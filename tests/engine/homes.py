@@ -151,6 +151,15 @@ def read_rows(paths: Paths, where: str = "1") -> list[Row]:
         connection.close()
 
 
+def integrity(path: Path) -> str:
+    """What SQLite finds wrong with a ledger, `ok` for nothing."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    try:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    finally:
+        connection.close()
+
+
 def worker(home: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
     """Another process with the plugin in this home; `worker.py` says what it can do. Talk to it line by line."""
     return subprocess.Popen(

@@ -16,20 +16,12 @@ import pytest
 from agent_ledger.engine import spool, store
 from agent_ledger.engine.merge import Merger
 
-from .homes import Home, LockHolder, read_rows, said, until, worker
+from .homes import Home, LockHolder, integrity, read_rows, said, until, worker
 
 
 def remove_ledger(home: Home) -> None:
     for file in home.paths.data.glob("ledger.db*"):
         file.unlink()
-
-
-def integrity(path: Path) -> str:
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    try:
-        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
-    finally:
-        connection.close()
 
 
 def ids_of(home: Home) -> list[str]:
