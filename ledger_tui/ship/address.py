@@ -25,13 +25,16 @@ def checked(url: str) -> str:
     try:
         parts = urlsplit(url)
         named = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-        password = parts.password
     except ValueError as error:
         raise AddressError("The URL cannot be read; write it as postgresql://USER@HOST/DATABASE.") from error
     if parts.scheme not in SCHEMES or not url.startswith(f"{parts.scheme}://"):
         raise AddressError("The URL must begin with postgresql://, as in postgresql://USER@HOST/DATABASE.")
-    if password is not None or named.intersection(_SECRET) or ":" in unquote(parts.netloc.rpartition("@")[0]):
+    # As libpq reads it: whatever stands before an @ is who and with what password, also behind a # or a ?.
+    before_host = url.partition("://")[2].partition("/")[0].rpartition("@")[0]
+    if named.intersection(_SECRET) or ":" in unquote(before_host):
         raise AddressError(NO_PASSWORD)
+    if "#" in url:
+        raise AddressError("A # has no meaning in the URL, and what follows it would be read as more of it: write %23.")
     return url
 
 

@@ -62,12 +62,23 @@ def test_what_the_engine_refuses_is_no_defect_of_ours(url: str, made: Made, home
         "postgres://db.example/fleet?password=geheim",
         "postgresql://db.example/fleet?sslmode=require&PASSWORD=geheim",
         "postgresql://db.example/fleet?sslpassword=geheim",
+        "postgresql://kim:ge#heim@db.example/fleet",
+        "postgresql://kim:ge?heim@db.example/fleet",
+        "postgresql://kim:ge@heim@db.example/fleet",
     ],
 )
 def test_a_password_in_the_url_is_refused(home: Path, capsys: pytest.CaptureFixture[str], url: str) -> None:
     assert cli.run(["--hermes-home", str(home), "ship", "--to", url, "--once"]) == 2
     said = capsys.readouterr().err
     assert said == f"--to: {address.NO_PASSWORD}\n"
+
+
+def test_nothing_hides_behind_a_hash(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql://db.example/fleet?sslmode=require#&password=geheim"
+    assert cli.run(["--hermes-home", str(home), "ship", "--to", url, "--once"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("--to: A # has no meaning")
+    assert "geheim" not in said
 
 
 @pytest.mark.parametrize(
