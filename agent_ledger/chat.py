@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 
-from .engine import asking, glance, short_words
+from .engine import asking, glance, short_words, spool
 from .engine.paths import Paths
 
 Clock = Callable[[], float]
@@ -34,7 +34,10 @@ def answer(raw_args: str, paths: Paths, clock: Clock = time.time, mono: Clock = 
         if not ids:
             return short_words.NO_CONVERSATION
         with glance.opened(paths.ledger, now=clock(), mono=mono()) as ledger:
-            return short_words.NOTHING if ledger is None else _ANSWERS[about](ledger, ids)
+            # Counted first: what is merged meanwhile is then said twice, and not left out.
+            waiting = spool.waiting_of(paths, {} if ledger is None else ledger.merged(), ids)
+            said = short_words.NOTHING if ledger is None else _ANSWERS[about](ledger, ids)
+            return short_words.with_waiting(said, waiting)
     except (asking.UnknownChatError, glance.GlanceError):  # A path of this machine is nothing to say in a chat.
         return short_words.TROUBLE
 

@@ -22,6 +22,9 @@ from .severity import SEVERITIES, SEVERITY_WEIGHT
 LIMIT = 1200
 """Characters of an answer."""
 
+_FOR_WAITING = 100
+"""Characters of them for what `with_waiting` adds."""
+
 ITEMS = 10
 _EXCERPT = 60
 _NAME = 40
@@ -39,7 +42,7 @@ NOT_TOLD = (
     " `hermes ledger` or `ledger-tui` on its machine shows everything."
 )
 NO_CONVERSATION = "Hermes keeps no conversation with this chat in this home, so nothing is recorded of it here."
-NOTHING = "Nothing is recorded of this conversation: no call in it changed anything."
+NOTHING = "Nothing is recorded of this conversation."
 TROUBLE = "The ledger cannot be asked right now; `ledger-tui doctor` on its machine says why."
 
 Row = Mapping[str, Any]
@@ -115,12 +118,20 @@ def excerpt(text: str) -> str:
     return "`" + clip(_DIRECTIVES.sub(lambda found: f"{found[0]} ", clean), _EXCERPT).strip() + "`" if clean else "``"
 
 
+def with_waiting(answer: str, records: int) -> str:
+    """An answer, and how many of the conversation's records are not in the ledger yet."""
+    if not records:
+        return answer
+    waiting = f"{_amount(records, 'record')} of this conversation"
+    return f"{answer}\nStill waiting to be written, and not in this answer: {waiting}."
+
+
 def _fitted(head: Sequence[str], items: Sequence[str], more: str) -> str:
     """`head`, then items while they fit; what does not is counted, with the command that shows it."""
     shown = min(len(items), ITEMS)
     while True:
         text = "\n".join([*head, *items[:shown], *_left(len(items) - shown, more)])
-        if len(text) <= LIMIT or not shown:
+        if len(text) <= LIMIT - _FOR_WAITING or not shown:
             return text
         shown -= 1
 

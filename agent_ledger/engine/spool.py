@@ -15,7 +15,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,17 @@ def waiting(paths: Paths, merged: Mapping[str, int]) -> SpoolState:
         with contextlib.suppress(OSError):
             size += max(0, path.stat().st_size - merged.get(path.name, 0))
     return SpoolState(records, size, oldest, reason)
+
+
+def waiting_of(paths: Paths, merged: Mapping[str, int], ids: Collection[str]) -> int:
+    """How many of the waiting records are of one conversation, by all the ids that it has had."""
+    return sum(_of(record) in ids for path in files(paths) for _, record in _lines(path, merged.get(path.name, 0)))
+
+
+def _of(record: Record) -> object:
+    """The session of a record, or the task that stands for it in a call from inside a script."""
+    event = record.get("event")
+    return (event.get("session_id") or event.get("task_id")) if isinstance(event, dict) else None
 
 
 def _lines(path: Path, start: int) -> Iterator[tuple[int, Record]]:

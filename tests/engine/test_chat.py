@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from contextlib import closing
@@ -13,7 +14,7 @@ from agent_ledger import chat
 from agent_ledger.engine import glance, short_words
 
 from .chats import KEY, OTHER, Store, asked, gateway
-from .homes import ROOT, Home
+from .homes import ROOT, Home, LockHolder
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +156,37 @@ def test_a_chat_without_a_conversation_or_a_ledger(home: Home, store: Store) -> 
     assert not home.paths.ledger.exists()
     assert gateway("ghosts") == short_words.NOTHING
     assert not home.paths.ledger.exists()
+
+
+def test_records_that_wait_are_counted_and_those_of_other_chats_are_not(lived: Home) -> None:
+    holder = LockHolder(lived.paths)
+    lived.post("terminal", {"command": "git -C thesis push origin ch3"}, call="b")
+    lived.pre("patch", {"path": "nested too"}, call="", session_id="", turn_id="", task_id="s0")
+    lived.post("terminal", {"command": "the other chat's own"}, session_id="s9", call="c")
+    waiting = "Still waiting to be written, and not in this answer: 2 records of this conversation."
+    for words in ("", "ghosts", "posture"):
+        assert gateway(words).splitlines()[-1] == waiting
+    assert holder.holds()
+    holder.release()
+    lived.merged()
+    assert first_of(gateway()) == "4 calls recorded of this conversation: 2 pending, 2 confirmed."
+    assert "waiting" not in gateway()
+
+
+def test_records_that_wait_for_a_first_ledger_are_not_denied(home: Home, store: Store) -> None:
+    store.session("s1", KEY, 10.0)
+    home.paths.spool.mkdir(parents=True)
+    record = {"kind": "issue", "at": "2026-01-02T03:04:05.000000Z", "why": "", "event": {"session_id": "s1"}}
+    (home.paths.spool / "1-a-000001.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert gateway("posture").splitlines() == [
+        short_words.NOTHING,
+        "Still waiting to be written, and not in this answer: 1 record of this conversation.",
+    ]
+
+
+def test_an_answer_with_what_waits_fits_a_message() -> None:
+    row = {"id": 1, "state": "ghost", "tool_name": "t" * 40, "args": "x" * 60, "age_s": 60.0, "verdict": "unverifiable"}
+    assert len(short_words.with_waiting(short_words.ghosts([row] * 40), 1_000_000)) <= short_words.LIMIT
 
 
 def test_asking_changes_no_file(lived: Home) -> None:
