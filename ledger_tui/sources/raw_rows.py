@@ -127,8 +127,8 @@ class RawLedger:
         call_id = position.changed_id if position.changed != _FIRST else position.uncounted
         row = self._call(call_id)
         if row is None:
-            since = self.prunings(position.amendment)
-            return any(one.first <= call_id <= one.last and call_id not in one.kept for one in since)
+            # Also one that was shipped itself. That the chain is the one that was shipped, `_has_amendment` says.
+            return any(one.first <= call_id <= one.last and call_id not in one.kept for one in self.prunings())
         return position.call_mark in _marks(row)
 
     def _has_amendment(self, position: Position) -> bool:
