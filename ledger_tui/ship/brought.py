@@ -49,9 +49,9 @@ def sources(connection: Connection) -> list[Source]:
     """Every ledger there, each host's last shipped first. Raises psycopg.Error."""
     if tables.columns_of(connection, SOURCE) is None:
         return []
-    found = execute(
-        connection, f"SELECT host, ledger, place, shipped FROM {SOURCE} ORDER BY host, shipped DESC, ledger"
-    ).fetchall()
+    # NULL, a ledger that was begun and never shipped, would be the first.
+    order = "ORDER BY host, shipped IS NULL, shipped DESC, ledger"
+    found = execute(connection, f"SELECT host, ledger, place, shipped FROM {SOURCE} {order}").fetchall()
     return [Source(host, ledger, inert(place), inert(shipped or "never")) for host, ledger, place, shipped in found]
 
 

@@ -161,6 +161,20 @@ def test_it_says_what_there_is(there: list[str], wanted: str | None, said: str) 
     assert said in str(caught.value)
 
 
+def test_the_one_shipped_last_is_one_that_was_shipped(url: str, made: Made, path: Path) -> None:
+    made.calls(1, 1)
+    ship(url, path)
+    with engine(url) as connection:
+        connection.execute(
+            "INSERT INTO agent_ledger_source (host, ledger, origin, place, begun, shipped) VALUES"
+            " ('ada', 'begun', '', '', '2026-01-03', NULL), ('ada', 'older', '', '', '2026-01-01', '2026-01-01'),"
+            " ('ada', 'newer', '', '', '2026-01-03', '2026-01-03')"
+        )
+        found = sources(connection)
+    assert found[0].ledger == "newer"
+    assert [one.ledger for one in found[2:]] == ["older", "begun"]
+
+
 def test_an_engine_without_tables(url: str) -> None:
     with engine(url) as connection:
         assert sources(connection) == []
