@@ -247,13 +247,24 @@ class Keeper:
         merger = Merger(self._store, self._lock, self._calls, owner=owner, paths=self.paths, clock=self._clock)
         if self._spool.active:
             merger.merge_own(self._spool, self._stop)
-        for path in self._foreign_files():
-            with abandoned(path) as descriptor:
-                if descriptor is not None:
-                    merger.merge_file(path, descriptor)
+        trouble = self._merge_foreign(merger)
         if self._log_is_long():
             self._checkpoint()
+        if trouble is not None:
+            raise trouble
         self.trouble = ""
+
+    def _merge_foreign(self, merger: Merger) -> Exception | None:
+        """Merge what processes that are gone left behind. The last trouble: that of one file keeps no other out."""
+        trouble: Exception | None = None
+        for path in self._foreign_files():
+            try:
+                with abandoned(path) as descriptor:
+                    if descriptor is not None:
+                        merger.merge_file(path, descriptor)
+            except (sqlite3.Error, OSError) as error:
+                trouble = error
+        return trouble
 
     def _open(self) -> None:
         about = self._about()

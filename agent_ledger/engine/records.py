@@ -174,7 +174,10 @@ def utc_second(seconds: float) -> str:
 
 @lru_cache(maxsize=256)
 def _second(whole: int) -> str:
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
+    try:
+        return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
+    except OSError as error:  # No calendar goes so far. It lies in the number, and is no trouble that would pass.
+        raise ValueError(str(error)) from error
 
 
 def utc_seconds(value: object) -> float | None:

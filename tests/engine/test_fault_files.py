@@ -224,40 +224,6 @@ def test_without_a_log_a_reader_that_stays_costs_nothing_but_a_while_in_the_spoo
     other.close()
 
 
-def test_a_spool_line_that_nobody_can_read_blocks_nothing(home: Home) -> None:
-    home.pre(call="before")
-    home.merged()
-    home.paths.spool.mkdir(mode=0o700, exist_ok=True)
-    strange = (
-        '{"kind":"writer"}\n',
-        "not json\n",
-        '{"kind":"issue","at":"x","why":"","event":{"at":1}}\n',
-        '{"kind":"settle","at":"x","why":"","event":null}\n',
-        "[1,2]\n",
-        '{"kind":"issue"',
-    )
-    home.paths.spool.joinpath("1-aaaaaaaaaaaa.jsonl").write_text("".join(strange))
-    holder = LockHolder(home.paths)
-    home.pre(call="c1")
-    holder.release()
-    assert ids_of(home) == ["before", "c1"]
-
-
-def test_an_event_that_sqlite_cannot_take_blocks_nothing(home: Home) -> None:
-    home.pre(call="before")
-    home.merged()
-    holder = LockHolder(home.paths)
-    home.pre(call="c1")
-    home.post(call="c1", duration_ms=10**30)
-    home.pre(call="c2")
-    (path,) = spool.files(home.paths)
-    lines = path.read_bytes().splitlines(keepends=True)
-    bad = lines[1].replace(b'"grace_s":120.0', b'"grace_s":' + b"9" * 40).replace(b'"c1"', b'"poison"')
-    home.paths.spool.joinpath("1-aaaaaaaaaaaa.jsonl").write_bytes(lines[0] + bad)
-    holder.release()
-    assert ids_of(home) == ["before", "c1", "c2"]
-
-
 def test_a_merge_that_was_taken_back_leaves_no_memory_of_rows_that_are_not_there(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

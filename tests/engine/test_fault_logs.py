@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .homes import Home, integrity, read_rows, said, worker
 
-
 FULL = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
