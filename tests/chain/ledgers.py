@@ -21,8 +21,11 @@ NOW = 1_767_355_200.0
 class Made:
     """A ledger under construction, with a clock that goes on by a second for every record."""
 
-    def __init__(self, path: str | Path = ":memory:") -> None:
+    def __init__(self, path: str | Path = ":memory:", *, columns: str = "") -> None:
+        """`columns`: those of a ledger that other software made before."""
         self.db = sqlite3.connect(path, isolation_level=None)
+        if columns:
+            self.db.execute(f"CREATE TABLE ledger({columns})")
         schema.prepare(self.db)
         self.rows = CallRows(self.db)
         self.now = NOW
@@ -34,13 +37,22 @@ class Made:
     def issue(self, call: str, **values: Any) -> int:
         """A call that is announced; its row."""
         at = self._tick()
+        return self.rows.insert(self._row(call, at["ts"], **values), now_us=at["now_us"])
+
+    def unannounced(self, call: str) -> int:
+        """A call that is known from its end only; its row."""
+        at = self._tick()
+        settled = ("ERROR:cancelled", "unknown", "gone", at["ts"], 5, 1, "no-pre")
+        return self.rows.insert_settled(self._row(call, at["ts"]), settled, now_us=at["now_us"])
+
+    def _row(self, call: str, ts: str, **values: Any) -> list[Any]:
         cells = {
-            "ts": at["ts"], "session_id": "s1", "turn_id": "t1", "tool_call_id": call, "task_id": "s1",
+            "ts": ts, "session_id": "s1", "turn_id": "t1", "tool_call_id": call, "task_id": "s1",
             "request_id": "r1", "tool_name": "write_file", "args_json": f'{{"path":"/notes/{call}"}}', "args_cut": 0,
             "args_redacted": 0, "args_hash": call.encode().ljust(16, b"\0"), "status": "PENDING", "grace_s": 120.0,
             "mono": self.now / 7, "writer_id": 1, **values,
         }  # fmt: skip
-        return self.rows.insert([cells.get(name) for name in ISSUE_COLUMNS], now_us=at["now_us"])
+        return [cells.get(name) for name in ISSUE_COLUMNS]
 
     def settle(self, call_id: int, call: str, status: str = "CONFIRMED") -> None:
         outcome = Outcome(status, "done", 0, 5, "3 bytes written")

@@ -22,9 +22,9 @@ LOOK_BACK = 200
 
 # By the amendments too: a person may have deleted the very rows that another process changed last.
 _UNMOVED = "(SELECT max(changed) FROM ledger) IS ? AND (SELECT max(id) FROM amendment) IS ?"
-# A statement that comes too late must fail: `ts` may not be NULL. The obvious INSERT … SELECT … WHERE would first
-# copy the row into a table of its own; OR IGNORE would use up a number.
-_VALUES = f"(?, CASE WHEN {_UNMOVED} THEN ? END, {','.join('?' * (len(ISSUE_COLUMNS) - 1))}"
+# A statement that comes too late must fail: text is no id, in a file of other software neither. The obvious INSERT …
+# SELECT … WHERE would first copy the row into a table of its own; OR IGNORE would use up a number.
+_VALUES = f"(CASE WHEN {_UNMOVED} THEN ? ELSE '' END, {','.join('?' * len(ISSUE_COLUMNS))}"
 _INSERT = f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
 _LATER = ", ".join(name for name in SETTLE_COLUMNS if name != "status")
 _INSERT_SETTLED = (
@@ -102,7 +102,7 @@ class ChainWriter:
             head = self.head()
             call_id = head.last_id + 1
             seal = head.next("issue", call_id, row, now_us)
-            if self._insert(_INSERT, (call_id, head.top, head.amended, *row, seal.changed, pack(seal))):
+            if self._insert(_INSERT, (head.top, head.amended, call_id, *row, seal.changed, pack(seal))):
                 self._head = head.after(seal, last_id=call_id, top=seal.changed)
                 return call_id
         raise _overtaken()
@@ -119,7 +119,7 @@ class ChainWriter:
             call_id = head.last_id + 1
             issued = head.next("issue", call_id, row, now_us)
             ended = head.after(issued, top=None).next("settle", call_id, settled, now_us)
-            values = (call_id, head.top, head.amended, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
+            values = (head.top, head.amended, call_id, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
             if self._insert(_INSERT_SETTLED, values):
                 self._head = head.after(ended, last_id=call_id, top=ended.changed)
                 return call_id
