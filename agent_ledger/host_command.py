@@ -70,18 +70,28 @@ def run(asked: argparse.Namespace, paths: Paths, clock: Clock = time.time, mono:
     """Do what was asked on the command line; returns the exit code."""
     command = _COMMANDS[asked.ledger_command or "status"][0]
     try:
-        code = command(_Question(asked, paths, clock(), mono()))
-        sys.stdout.flush()  # A reader that is gone shows here, and not where the host ends.
-        return code
+        question = _Question(asked, paths, clock(), mono())
     except ValueError as error:  # A `--since` that is no time.
         return _fail(str(error), USAGE)
+    try:
+        code = command(question)
+        sys.stdout.flush()  # A reader that is gone shows here, and not where the host ends.
+        return code
     except glance.GlanceError as error:
         return _fail(str(error), UNREADABLE)
     except BrokenPipeError:  # Whoever read this has had enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _write_no_more()
         return DONE
+    except OSError as error:  # A full disk, where the answer goes to a file.
+        _write_no_more()
+        return _fail(f"The answer could not be given in full ({error}).", UNREADABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _write_no_more() -> None:
+    """What is still buffered would fail once more where the host ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 class _Question:
@@ -95,6 +105,11 @@ class _Question:
         self.session: str | None = getattr(asked, "session", None)
         since = getattr(asked, "since", None)
         self.since = None if since is None else since_seconds(since, now)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows to read: one more than a person sees tells whether there are more."""
+        return self.limit or (None if self.json else _SHOWN + 1)
 
     def opened(self) -> Any:
         return glance.opened(self.paths.ledger, now=self.now, mono=self.mono)
@@ -140,8 +155,7 @@ def _status_shape(paths: Paths, exists: bool, counts: Mapping[str, int], modes: 
 
 def _ghosts(asked: _Question) -> int:
     with asked.opened() as ledger:
-        limit = asked.limit or (None if asked.json else _SHOWN)
-        rows = [] if ledger is None else ledger.unconfirmed(limit)
+        rows = [] if ledger is None else ledger.unconfirmed(asked.rows)
     return _listed(asked, rows, "No call is lost: each was settled, or is within its time.")
 
 
@@ -150,7 +164,7 @@ def _calls(asked: _Question) -> int:
         session_id=asked.session, states=frozenset({asked.state}) if asked.state else None, since=asked.since
     )
     with asked.opened() as ledger:
-        rows = [] if ledger is None else ledger.calls(wanted, limit=asked.limit or (None if asked.json else _SHOWN))
+        rows = [] if ledger is None else ledger.calls(wanted, limit=asked.rows)
     return _listed(asked, rows, "No such calls.")
 
 
@@ -158,13 +172,14 @@ def _listed(asked: _Question, rows: list[glance.Row], none: str) -> int:
     if asked.json:
         _document(rows)
         return DONE
-    for row in rows:
+    shown = rows if asked.limit else rows[-_SHOWN:]
+    for row in shown:
         args = row["args"] if isinstance(row["args"], str) else json.dumps(row["args"], ensure_ascii=False)
         line = f"#{row['id']}  {str(row['ts'])[:19]}  {row['state']:<9}  {row['tool_name']}"
         _say(f"{line}  {clip(args, _EXCERPT)}")
     if not rows:
         _say(none)
-    elif len(rows) == _SHOWN and not asked.limit:
+    elif len(shown) < len(rows):
         _complain(f"Only the newest {_SHOWN} are shown; --limit N shows more, --json everything.")
     return DONE
 

@@ -109,8 +109,12 @@ class Glance:
         if not self.columns:
             return dict.fromkeys(("rows", *STATES), 0)
         asked = queries.totals(self.columns, status_may_be_null=not self.columns >= {"changed"})
-        rows, _, ghost, error, revived = self.connection.execute(*asked).fetchone()
-        counted = counted_states(self.calls(Filter(states=_PENDING)))
+        self.connection.execute("BEGIN")  # One moment for both: a call in between would not add up.
+        try:
+            rows, _, ghost, error, revived = self.connection.execute(*asked).fetchone()
+            counted = counted_states(self.calls(Filter(states=_PENDING)))
+        finally:
+            self.connection.rollback()
         waiting = counted["rows"]
         counted.update(rows=rows, ghost=ghost, error=error, revived=revived)
         counted["confirmed"] = rows - waiting - ghost - error - revived

@@ -18,7 +18,7 @@ import pytest
 
 import agent_ledger as door
 from agent_ledger import host_command
-from agent_ledger.engine import short_words
+from agent_ledger.engine import glance, short_words
 
 from .chats import KEY, Store, gateway
 from .homes import ROOT, Home
@@ -119,16 +119,72 @@ def test_a_pipe_in_a_files_place_keeps_nobody_waiting(home: Home, store: Store, 
     assert hermes("calls")[0] == (0 if name.startswith("state") else 3)
 
 
-def test_a_reader_that_has_had_enough_is_no_error(lived: Home) -> None:
+def as_a_program(words: list[str], out: int | str) -> subprocess.CompletedProcess[str]:
+    """`hermes ledger WORDS` in a process of its own, which writes to `out`."""
     code = "import sys, agent_ledger, argparse as a; p = a.ArgumentParser(); agent_ledger.set_up_cli_command(p);"
-    code += " agent_ledger.cli_command(p.parse_args(['calls', '--json']))"
+    code += f" agent_ledger.cli_command(p.parse_args({words}))"
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-c", code]
+    with open(out, "w") as stream:
+        return subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, cwd=ROOT, text=True, env=environment)
+
+
+def test_a_reader_that_has_had_enough_is_no_error(lived: Home) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "w") as closed:
-        command = [sys.executable, "-c", code]
-        environment = {**os.environ, "PYTHONUNBUFFERED": ""}
-        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, cwd=ROOT, text=True, env=environment)
+    done = as_a_program(["calls", "--json"], writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here is always full")
+def test_a_full_disk_is_one_sentence(lived: Home) -> None:
+    done = as_a_program(["calls", "--json"], "/dev/full")
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert done.stderr.startswith("The answer could not be given in full (")
+
+
+def test_an_error_of_our_own_is_not_called_wrong_usage(
+    lived: Home, hermes: Hermes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(asked: object) -> int:
+        raise ValueError("a mistake in the program")
+
+    monkeypatch.setattr(host_command, "_COMMANDS", {**host_command._COMMANDS, "calls": (broken, "")})
+    with pytest.raises(ValueError, match="a mistake"):
+        hermes("calls")
+
+
+@pytest.mark.parametrize("command", ["calls", "ghosts"])
+def test_only_what_was_left_out_is_spoken_of(
+    lived: Home, hermes: Hermes, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    with closing(sqlite3.connect(lived.paths.ledger)) as ledger:
+        ledger.execute("UPDATE ledger SET status='GHOST_REPORTED', reported_ts=ts")
+        ledger.commit()
+    monkeypatch.setattr(host_command, "_SHOWN", 4)
+    _, out, err = hermes(command)
+    assert ([line.split()[0] for line in out.splitlines()], err) == (["#1", "#2", "#3", "#4"], "")
+    monkeypatch.setattr(host_command, "_SHOWN", 3)
+    _, out, err = hermes(command)
+    assert [line.split()[0] for line in out.splitlines()] == ["#2", "#3", "#4"]
+    assert err == "Only the newest 3 are shown; --limit N shows more, --json everything.\n"
+    assert len(hermes(command, "--limit", "4")[1].splitlines()) == 4
+
+
+def test_the_states_add_up_while_calls_are_recorded(lived: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = glance.Glance.calls
+
+    def later(self: glance.Glance, wanted: Any = None, *, limit: int | None = None) -> list[glance.Row]:
+        lived.pre("patch", {"path": "between"}, call="between")
+        lived.merged()
+        return read(self, wanted, limit=limit)
+
+    monkeypatch.setattr(glance.Glance, "calls", later)
+    with glance.opened(lived.paths.ledger, now=lived.clock.wall(), mono=lived.clock.mono()) as ledger:
+        assert ledger is not None
+        counts = ledger.counts()
+    assert (counts["rows"], counts["pending"], counts["confirmed"]) == (4, 3, 1)
+    assert len(lived.rows()) == 5
 
 
 def test_the_page_lists_every_command_and_option(home: Home) -> None:
