@@ -15,6 +15,7 @@ from ledger_tui.commands.output import warn
 
 if TYPE_CHECKING:
     from ledger_tui.ship.brought import Brought, Source
+    from ledger_tui.ship.following import Following
     from ledger_tui.sources.copied import CopiedLedger
 
 COMMANDS = ("status", "calls", "watch", "posture", "export")
@@ -37,6 +38,7 @@ class Shipped:
         self.home = Path(tempfile.gettempdir(), f"ledger-tui-source-{secrets.token_hex(8)}")
         self._copy: CopiedLedger | None = None
         self._brought: Brought | None = None
+        self._following: Following | None = None
 
     @property
     def source(self) -> Source:
@@ -74,10 +76,13 @@ class Shipped:
 
         self.bring()
         assert self._brought is not None
-        return Following(self._url, self._brought, lambda text: warn(text or "The ledger can be read again."))
+        told = "The ledger can be read again."
+        self._following = Following(self._url, self._brought, lambda text: warn(text or told))
+        return self._following
 
     def close(self) -> None:
         """Takes the throw-away home away."""
-        if self._copy is not None:
+        writing = self._following is not None and self._following.running
+        if self._copy is not None and not writing:
             self._copy.close()
         shutil.rmtree(self.home, ignore_errors=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable
 from types import TracebackType
 
+from agent_ledger.engine.inert import inert
+
 from .brought import Brought
-from .engine import EngineError, engine
+from .engine import engine
 
 EVERY_S = 2.0
 LONGEST_S = 60.0
+
+JOIN_S = 1.0
+"""How long its end is waited for: the engine may take long over a statement, and whoever presses Ctrl-C shall not."""
 
 
 class Following:
@@ -32,7 +36,12 @@ class Following:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._thread.join()
+        self._thread.join(JOIN_S)
+
+    @property
+    def running(self) -> bool:
+        """May the copy still be written? Also for a while after the `with`, where a statement takes long."""
+        return self._thread.is_alive()
 
     def _run(self) -> None:
         rest = 1.0
@@ -44,8 +53,8 @@ class Following:
                         self._brought.refresh(connection)
                         self._tell("")
                         self._ended.wait(self._every_s)
-            except (EngineError, sqlite3.Error) as error:
-                self._tell(str(error))
+            except Exception as error:  # Whatever it is: what is shown is no longer what is there.
+                self._tell(inert(str(error)) or type(error).__name__)
                 self._ended.wait(rest)
                 rest = min(LONGEST_S, 2 * rest)
 

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from ledger_tui import cli
-from ledger_tui.commands.source import ONLY
+from ledger_tui.commands.source import ONLY, Shipped
 from ledger_tui.ship.brought import Brought, chosen, sources
 from ledger_tui.ship.engine import engine
 from ledger_tui.ship.following import Following
@@ -200,6 +201,57 @@ def test_it_follows_over_an_engine_that_goes_away(
     copy.close()
     assert "cannot be reached" in said[0]
     assert here(made, "ledger") == rows(copy, "ledger")
+
+
+def test_it_follows_over_what_nobody_thought_of(
+    url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.calls(1, 1)
+    ship(url, path)
+    copy = CopiedLedger(tmp_path / "copy")
+    with engine(url) as connection:
+        brought = Brought(chosen(sources(connection), None), copy)
+    errors, refresh = [ValueError("odd"), KeyError()], brought.refresh
+
+    def failing(connection: Any) -> bool:
+        if errors:
+            raise errors.pop(0)
+        return refresh(connection)
+
+    monkeypatch.setattr(brought, "refresh", failing)
+    said: list[str] = []
+    with Following(url, brought, said.append, every_s=0.01):
+        until(lambda: said[-1:] == [""], "it is told that it is over")
+    copy.close()
+    assert said == ["odd", "KeyError", ""]
+
+
+def test_an_engine_that_takes_long_keeps_nobody(
+    url: str, made: Made, path: Path, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder goes; the copy is closed under nobody's hands."""
+    made.calls(1, 1)
+    ship(url, path)
+    shipped = Shipped(url, None)
+    shipped.bring()
+    entered, answered, written = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(brought: Brought, connection: Any) -> bool:
+        entered.set()
+        answered.wait()
+        with brought._copy:
+            written.set()
+        return True
+
+    monkeypatch.setattr(Brought, "refresh", slow)
+    with shipped.following() as following:
+        until(entered.is_set, "the engine is asked")
+    shipped.close()
+    assert isinstance(following, Following)
+    assert following.running
+    answered.set()
+    until(lambda: not following.running, "it ends")
+    assert written.is_set()
 
 
 def test_watch(url: str, made: Made, path: Path, home: Path, left: Path) -> None:
