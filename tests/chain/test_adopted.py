@@ -29,3 +29,46 @@ def test_two_writers_where_a_time_may_be_empty(tmp_path: Path, announced: bool) 
         assert ours.db.execute("SELECT id, ts IS NULL FROM ledger ORDER BY id").fetchall() == [(1, 0), (2, 0), (3, 0)]
         assert found(ours.check()) is None
         assert len(verified(ours.db)) == (5 if announced else 6)
+
+
+KINDS = {
+    "duration_ms": ["REAL", "TEXT", "NUMERIC", "DOUBLE PRECISION", ""],
+    "exit_code": ["TEXT", "VARCHAR(9)", "REAL"],
+    "grace_s": ["INTEGER", "TEXT"],
+    "writer_id": ["TEXT", "REAL"],
+    "changed": ["REAL", "TEXT"],
+    "seen": ["REAL", "TEXT"],
+    "session_id": ["STRING", "INTEGER"],
+    "tool_call_id": ["VARCHAR(64)", "JSON"],
+    "result_digest": ["NUMERIC"],
+    "args_hash": ["TEXT"],
+    "issue_seal": ["TEXT"],
+}
+
+
+@pytest.mark.parametrize(("column", "kind"), [(column, kind) for column, kinds in KINDS.items() for kind in kinds])
+def test_columns_of_another_type(column: str, kind: str) -> None:
+    """SQLite keeps the number 5 as 5.0 or '5' there, and the text '77' as a number."""
+    made = Made(columns=f"{COUNTED}, {column} {kind}")
+    made.issue("c1", session_id="77", grace_s=120.5)
+    made.settle(1, "c1")
+    made.issue("c2", session_id="5.5")
+    assert made.rows.seen_again(2, now_us=int(made.now * 1e6) + 5)
+    made.settle(2, "c2")
+    made.contradict(2)
+    made.unannounced("c3")
+    made.turn()
+    assert found(made.check()) is None
+    made.do(f"UPDATE ledger SET {column}='6 or so' WHERE id=2")
+    first = made.check().first
+    assert first is not None
+    assert first.ledger_id == 2
+
+
+def test_a_word_behind_a_number_is_no_number() -> None:
+    made = Made(columns=f"{COUNTED}, exit_code TEXT")
+    made.calls(1, 2)
+    assert made.db.execute("SELECT exit_code FROM ledger WHERE id=1").fetchone() == ("0",)
+    for value in ("'0 '", "'0 done'", "x'30'", "NULL", "''", "'1'"):
+        made.do(f"UPDATE ledger SET exit_code={value} WHERE id=1")
+        assert found(made.check()) == (1, "edited"), value

@@ -120,7 +120,7 @@ class _Check:
         report, order = self._report, self._order
         amended = Amended(self._connection, self._amendment_without_row)
         expected, covered = 1, False
-        for row in self._connection.execute(f"SELECT {', '.join(_READ)} FROM ledger ORDER BY id"):
+        for row in self._connection.execute(f"SELECT {_cells(self._connection)} FROM ledger ORDER BY id"):
             call_id = row[0]
             report.rows += 1
             if self._progress is not None and not report.rows % STEP:
@@ -326,6 +326,23 @@ class _Check:
 _NO_NUMBER = "stands at a number that is never given"
 _PRUNED_NUMBER = "stands at a number whose call `prune` took: somebody put it there"
 _EDITED = "Call #{} is not as it was recorded: its cells were changed afterwards."
+
+
+def _cells(connection: sqlite3.Connection) -> str:
+    """What to select for `_READ`: the cells as they were hashed, whatever types the columns have in this file.
+
+    In a ledger that other software began, SQLite keeps 5 as 5.0 or '5' if a column is declared so.
+    """
+    declared = {str(row[1]).lower(): str(row[2]).upper() for row in connection.execute("PRAGMA table_info(ledger)")}
+    kinds = {name: COLUMNS[name].split()[0] for name in _READ}
+    return ", ".join(name if declared[name] == kind else _as_kind(name, kind) for name, kind in kinds.items())
+
+
+def _as_kind(name: str, kind: str) -> str:
+    """A cell as that kind where it says the same, else as it is: '0 ' is not 0."""
+    ours = f"CAST({name} AS {kind})"
+    same = f"CASE typeof({name}) WHEN 'text' THEN CAST({ours} AS TEXT) ELSE {ours} END = {name}"
+    return f"CASE WHEN {same} THEN {ours} ELSE {name} END"
 
 
 def _plain(row: tuple[Any, ...], call_id: int, issued: Seal | None, settled: Seal | None) -> bool:
