@@ -37,6 +37,13 @@ _refused_turns: OrderedDict[str, str] = OrderedDict()
 
 _REMEMBERED_TURNS = 200
 
+_CALL_MISSING = "this call may be missing from the ledger"
+_OUTCOME_MISSING = "how this call ended may be missing from the ledger"
+_NOT_JUDGED = "no prompt policy judged this message"
+_NOT_TOLD = "the agent may not have been told in this turn which calls were lost"
+_NOT_BEGUN = "no call is lost by it; what waits in the spool may wait longer"
+_NOT_SHOWN = "nothing was shown; what is recorded is untouched"
+
 
 def register(ctx: Any) -> None:
     """Called once by the host for each home. Declares exactly what `plugin.yaml` lists."""
@@ -93,7 +100,7 @@ def pre_tool_call(
             verdict=verdict,
         )
     except Exception as error:
-        _complain("pre_tool_call", error)
+        _complain("pre_tool_call", error, _CALL_MISSING)
     if verdict is not None and verdict.refuses:
         return {"action": "block", "message": verdict.message}
     return _refused_turn(turn_id)
@@ -139,7 +146,7 @@ def post_tool_call(
             duration_ms=duration_ms,
         )
     except Exception as error:
-        _complain("post_tool_call", error)
+        _complain("post_tool_call", error, _OUTCOME_MISSING)
 
 
 def pre_llm_call(
@@ -173,7 +180,7 @@ def _judged(user_message: Any, session_id: str, turn_id: str) -> Refusal | None:
     try:
         return recorder().judge_prompt(user_message, session_id=session_id, turn_id=turn_id)
     except Exception as error:  # The guard lets nothing out; this is a home that cannot even be named.
-        _complain("pre_llm_call", error)
+        _complain("pre_llm_call", error, _NOT_JUDGED)
         return None
 
 
@@ -181,7 +188,7 @@ def _notice(session_id: str, turn_id: str, task_id: str, history: Any) -> str:
     try:
         return recorder().pre_llm_call(session_id=session_id, turn_id=turn_id, task_id=task_id, history=history)
     except Exception as error:
-        _complain("pre_llm_call", error)
+        _complain("pre_llm_call", error, _NOT_TOLD)
         return ""
 
 
@@ -190,7 +197,7 @@ def on_session_start(session_id: Any = "", **_: Any) -> None:
     try:
         recorder().on_session_start(session_id=_text(session_id))
     except Exception as error:
-        _complain("on_session_start", error)
+        _complain("on_session_start", error, _NOT_BEGUN)
 
 
 def tool_execution(next_call: Callable[[Any], Any], args: Any = None, tool_name: str = "", **ids: Any) -> Any:
@@ -219,7 +226,7 @@ def _returned(tool_name: str, args: Any, result: Any, error: BaseException | Non
             task_id=_text(ids.get("task_id")),
         )
     except Exception as trouble:
-        _complain("tool_execution", trouble)
+        _complain("tool_execution", trouble, _OUTCOME_MISSING)
 
 
 def chat_command(raw_args: str = "") -> str:
@@ -229,7 +236,7 @@ def chat_command(raw_args: str = "") -> str:
 
         return answer(raw_args, Paths(Path(_home())))
     except Exception as error:
-        _complain("/ledger", error)
+        _complain("/ledger", error, _NOT_SHOWN)
         return "The ledger cannot be asked right now; the host's log says why."
 
 
@@ -315,11 +322,9 @@ def _texts(*values: Any) -> tuple[str, ...]:
     return tuple(_text(value) for value in values)
 
 
-def _complain(hook: str, error: Exception) -> None:
-    """One line in the host's log for each kind of trouble; the agent goes on."""
-    kind = f"{hook}: {type(error).__name__}"
+def _complain(hook: str, error: Exception, consequence: str) -> None:
+    """One line in the host's log for each kind of trouble, with what came of it; the agent goes on."""
+    kind = f"{hook}: {type(error).__name__}: {consequence}"
     if kind not in _complained:
         _complained.add(kind)
-        log.warning(
-            "agent-ledger: %s failed (%s); this call may be missing from the ledger", hook, error, exc_info=True
-        )
+        log.warning("agent-ledger: %s failed (%s); %s", hook, error, consequence, exc_info=True)

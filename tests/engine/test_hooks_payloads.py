@@ -161,6 +161,33 @@ def test_one_complaint_in_the_log_for_each_kind_of_trouble(
     assert len(caplog.records) == 2
 
 
+def test_a_complaint_says_what_came_of_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise LookupError("broken")
+
+    monkeypatch.setattr(door, "recorder", broken)
+    monkeypatch.setattr(door, "_home", broken)
+    monkeypatch.setattr(door, "_complained", set())
+    caplog.set_level(logging.WARNING)
+    home.pre()
+    home.returned("done")
+    home.post()
+    home.start()
+    home.turn(at_once=True)
+    door.chat_command("")
+    assert [record.getMessage().partition("agent-ledger: ")[2] for record in caplog.records] == [
+        "pre_tool_call failed (broken); this call may be missing from the ledger",
+        "tool_execution failed (broken); how this call ended may be missing from the ledger",
+        "post_tool_call failed (broken); how this call ended may be missing from the ledger",
+        "on_session_start failed (broken); no call is lost by it; what waits in the spool may wait longer",
+        "pre_llm_call failed (broken); no prompt policy judged this message",
+        "pre_llm_call failed (broken); the agent may not have been told in this turn which calls were lost",
+        "/ledger failed (broken); nothing was shown; what is recorded is untouched",
+    ]
+
+
 def test_homes_of_one_process_stay_apart(new_home: Callable[[str], Home], monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = new_home("a"), new_home("b")
     for n in range(10):
