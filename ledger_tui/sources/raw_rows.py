@@ -153,8 +153,8 @@ class RawLedger:
             counted, uncounted = self._calls(position, size)
             for table in ("writer", "amendment", "policy_decision", "prompt_decision"):
                 rows[table] = self._behind(table, getattr(position, table), size)
+            more = any(len(part) == size for part in (counted, uncounted, *rows.values()))
             rows["chain_head"] = self._rows("chain_head", "ORDER BY id LIMIT 1", ())
-        more = any(len(part) == size for part in (counted, uncounted, *rows.values()))
         rows["ledger"] = counted + uncounted
         return Page(rows, _moved(position, rows, counted, uncounted), more)
 
@@ -262,11 +262,13 @@ def raw_ledger(path: Path, *, timeout_s: float = 1.0) -> Iterator[RawLedger]:
     connection = connect(path, timeout_s=timeout_s)
     try:
         connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-        if not read_shape(connection).columns:
+        try:
+            shape = read_shape(connection)
+        except ValueError as error:
+            raise SourceError(path, str(error), "name the ledger itself") from error
+        if not shape.columns:
             raise SourceError(path, "holds no ledger yet", "it appears with the first record", state="missing")
         yield RawLedger(connection, _found(connection))
-    except ValueError as error:
-        raise SourceError(path, str(error), "name the ledger itself") from error
     except sqlite3.Error as error:
         raise explain(path, error) from error
     finally:

@@ -14,7 +14,7 @@ import psycopg
 from ledger_tui.ship import tables
 from ledger_tui.ship.engine import engine
 from ledger_tui.ship.shipping import Shipped, Shipper
-from ledger_tui.sources.raw_rows import KEYS, kinds
+from ledger_tui.sources.raw_rows import KEYS, Position, kinds, raw_ledger
 from tests.chain.ledgers import NOW, Made
 
 
@@ -96,6 +96,19 @@ def test_pages_do_not_show(url: str, made: Made, path: Path) -> None:
     done = ship(url, path, size=2)
     assert done.rows == 7
     same(url, made, done)
+
+
+def test_pages_of_one_row_come_to_an_end(made: Made, path: Path) -> None:
+    full(made)
+    position, more = Position(), []
+    with raw_ledger(path) as ledger:
+        for _ in range(20):
+            page = ledger.after(position, size=1)
+            position = page.position
+            more.append(page.more)
+    assert more[0]
+    assert not more[-1]
+    assert page.rows["chain_head"] == here(made, "chain_head") != []
 
 
 def test_rows_that_share_a_counter_or_have_none(url: str, made: Made, path: Path) -> None:
