@@ -45,7 +45,12 @@ class CopiedLedger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.execute("COMMIT" if error is None else "ROLLBACK")
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:  # Also where the disk was too full for the COMMIT.
+                self._connection.execute("ROLLBACK")
 
     def put(self, table: str, rows: Sequence[Row]) -> None:
         """Rows that are new, or become what they are now."""

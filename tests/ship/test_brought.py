@@ -97,6 +97,20 @@ def test_more_rows_than_a_page(
     assert rows(copy, "ledger") == here(made, "ledger")
 
 
+def test_a_change_that_cannot_be_committed_is_none(copy: CopiedLedger) -> None:
+    connection = copy._connection
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE child(id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(sqlite3.IntegrityError), copy:
+        connection.execute("INSERT INTO child VALUES(1)")
+    with copy:
+        connection.execute("INSERT INTO parent VALUES(1)")
+    assert connection.execute("SELECT (SELECT count(*) FROM parent), (SELECT count(*) FROM child)").fetchall() == [
+        (1, 0)
+    ]
+
+
 def test_the_chain_can_be_checked_there(url: str, made: Made, path: Path, copy: CopiedLedger) -> None:
     full(made)
     made.settle(3, "c3")
