@@ -118,10 +118,11 @@ def _bite(connection: sqlite3.Connection, through: int, most: int, now_us: int) 
                     span,
                 )
             chain.note(PRUNED, record, now_us=now_us)
+        connection.execute("COMMIT")  # Outside WAL mode a reader can refuse it.
     except BaseException:
-        connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # A full disk makes SQLite roll back by itself.
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
     return ids
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -119,3 +120,34 @@ def test_bites_shrink_when_they_take_long(tmp_path: Path, monkeypatch: pytest.Mo
     assert sizes[:5] == [100, 50, 25, 12, 10]
     assert sizes[-1] == 0
     connection.close()
+
+
+def two_calls(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=0)
+    schema.prepare(connection)
+    connection.executemany(
+        "INSERT INTO ledger(ts, tool_name, status) VALUES('2026-01-01T00:00:00.000Z', 'patch', 'CONFIRMED')", [()] * 2
+    )
+    return connection
+
+
+def test_an_error_at_which_sqlite_rolls_back_by_itself_is_the_one_told(tmp_path: Path) -> None:
+    """As it does on a full disk."""
+    with closing(two_calls(tmp_path / "ledger.db")) as connection:
+        connection.execute("CREATE TRIGGER full BEFORE DELETE ON ledger BEGIN SELECT RAISE(ROLLBACK, 'no room'); END")
+        with pytest.raises(sqlite3.Error, match="no room"):
+            prune._bite(connection, 2, 10, 0)
+        assert connection.execute("SELECT count(*) FROM ledger").fetchone() == (2,)
+
+
+def test_a_bite_that_cannot_be_committed_is_taken_back(tmp_path: Path) -> None:
+    """Without a write-ahead log, somebody who reads keeps it from that."""
+    path = tmp_path / "ledger.db"
+    with closing(two_calls(path)) as connection, closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM ledger").fetchone()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            prune._bite(connection, 2, 10, 0)
+        assert not connection.in_transaction
+        reader.execute("COMMIT")
+        assert prune._bite(connection, 2, 10, 0) == [1, 2]
