@@ -46,21 +46,35 @@ def engine(url: str) -> Iterator[psycopg.Connection[Any]]:
     except ImportError as error:
         raise EngineError(NOT_INSTALLED) from error
     try:
-        with psycopg.connect(
-            url, autocommit=True, connect_timeout=CONNECT_S, application_name="ledger-tui", prepare_threshold=None
-        ) as connection:
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            connect_timeout=CONNECT_S,
+            application_name="ledger-tui",
+            prepare_threshold=None,
+            client_encoding="utf8",
+        )
+    except psycopg.OperationalError as error:
+        raise _in_words(url, "does not let us in" if _asked_who(error) else "cannot be reached", error) from error
+    except psycopg.Error as error:
+        raise _in_words(url, "does not take this", error) from error
+    try:
+        with connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_MS}")
             yield connection
     except psycopg.Error as error:
-        raise _in_words(url, error) from error
+        raise _in_words(url, "went away" if connection.broken else "does not take this", error) from error
 
 
-def _in_words(url: str, error: psycopg.Error) -> EngineError:
+def _asked_who(error: psycopg.Error) -> bool:
+    """Did it get as far as a password, given or missing?"""
+    return error.pgconn is not None and (error.pgconn.used_password or error.pgconn.needs_password)
+
+
+def _in_words(url: str, what: str, error: psycopg.Error) -> EngineError:
     import psycopg
 
     said = inert(" ".join(str(error).split())) or type(error).__name__
     # A wrong password and an unknown database count as passing too: nothing tells them from an engine that just starts.
     passing = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
-    passes = isinstance(error, passing)
-    what = "cannot be reached" if passes else "does not take this"
-    return EngineError(f"{shown(url)} {what} ({said.rstrip('.')}).", passes=passes)
+    return EngineError(f"{shown(url)} {what} ({said.rstrip('.')}).", passes=isinstance(error, passing))

@@ -17,6 +17,7 @@ from ledger_tui.sources.raw_rows import BESIDE, PAGE, Page, Position, RawLedger,
 
 from . import tables
 from .cells import outgoing
+from .engine import EngineError
 from .tables import SOURCE, execute
 
 if TYPE_CHECKING:
@@ -81,11 +82,16 @@ class Shipper:
         return page
 
     def _locked(self, connection: Connection, whose: tuple[str, str]) -> str:
-        """How far it is shipped. Whoever ships the same ledger at the same time waits here, and goes on from there."""
-        ((text,),) = execute(
+        """How far it is shipped. Whoever ships the same ledger at the same time waits here, and goes on from there.
+
+        Raises EngineError where somebody took it out meanwhile: the next round begins it anew.
+        """
+        found = execute(
             connection, f"SELECT shipped_to FROM {SOURCE} WHERE host = %s AND ledger = %s FOR UPDATE", whose
         ).fetchall()
-        return str(text)
+        if not found:
+            raise EngineError(f"{whose[0]}/{whose[1]} was taken out of {SOURCE} while it was shipped.", passes=True)
+        return str(found[0][0])
 
     def _beside(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> None:
         """Rows of tables without a counter that the engine does not have, or has otherwise."""

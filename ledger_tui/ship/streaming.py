@@ -15,6 +15,9 @@ from .shipping import Shipped, Shipper
 LONGEST_S = 60.0
 """Longest rest after an engine could not be reached; the first is a second, each further one twice as long."""
 
+_TICK_S = 0.05
+"""A writing this shortly after another one may leave the same time and size: the clock of file systems is coarse."""
+
 _Seen = tuple[tuple[int, int, int, int] | None, ...]
 
 
@@ -53,7 +56,7 @@ class Stream:
 
     def _look(self, connection: tables.Connection) -> None:
         """A round, if the file may have changed since the last one."""
-        seen = self._signature()
+        seen, now = self._signature(), self.shipper.clock()
         if seen == self._seen:
             return
         try:
@@ -62,7 +65,8 @@ class Stream:
             if error.state != MISSING:
                 self._tell(str(error))
             return
-        self._seen = seen  # As it was before the round: what came in meanwhile is seen by the next.
+        # As it was before the round: what came in meanwhile is seen by the next.
+        self._seen = seen if _settled(seen, now) else None
         self._tell("")
         if found.rows or found.begun:
             self.done(found)
@@ -74,6 +78,11 @@ class Stream:
         if trouble != self._trouble:
             self._trouble = trouble
             self.troubled(trouble)
+
+
+def _settled(seen: _Seen, now: float) -> bool:
+    """Would a later writing show?"""
+    return all(one is None or abs(now - one[2] / 1e9) >= _TICK_S for one in seen)
 
 
 def _stat(path: str) -> tuple[int, int, int, int] | None:
