@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .seal import FIRST, ISSUE_COLUMNS, LARGEST, SETTLE_COLUMNS, Seal, link_of, pack, unpack
+from .seal import FIRST, ISSUE_COLUMNS, LARGEST, SETTLE_COLUMNS, STATUS_AT, Seal, link_of, pack, unpack
 
 TRIES = 20
 """How often a statement is tried again when others write in between."""
@@ -20,11 +20,15 @@ TRIES = 20
 LOOK_BACK = 200
 """Rows without a seal, by an older plugin or other software, behind which the last sealed one is looked for."""
 
+_LAST_NUMBER = 2**62
+"""No chain gets there by itself: a record with a higher number was edited, and none would fit behind the highest."""
+
 # By the amendments too: a person may have deleted the very rows that another process changed last.
 _UNMOVED = "(SELECT max(changed) FROM ledger) IS ? AND (SELECT max(id) FROM amendment) IS ?"
 # A statement that comes too late must fail: text is no id, in a file of other software neither. The obvious INSERT …
 # SELECT … WHERE would first copy the row into a table of its own; OR IGNORE would use up a number.
 _VALUES = f"(CASE WHEN {_UNMOVED} THEN ? ELSE '' END, {','.join('?' * len(ISSUE_COLUMNS))}"
+_ID_AT = 2
 _INSERT = f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
 _LATER = ", ".join(name for name in SETTLE_COLUMNS if name != "status")
 _INSERT_SETTLED = (
@@ -35,7 +39,7 @@ _SETTLE = (
     f"UPDATE ledger SET {', '.join(f'{name}=?' for name in SETTLE_COLUMNS)}, changed=?, settle_seal=?"
     f" WHERE id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED') AND {_UNMOVED}"
 )
-_SOUND = "typeof(number)='integer' AND typeof(changed)='integer' AND typeof(link)='blob'"
+_SOUND = f"typeof(number)='integer' AND number <= {_LAST_NUMBER} AND typeof(changed)='integer' AND typeof(link)='blob'"
 _LAST_AMENDMENT = f"SELECT number, changed, link FROM amendment WHERE {_SOUND} ORDER BY id DESC LIMIT 1"
 _KEPT_HEAD = f"SELECT number, changed, link FROM chain_head WHERE {_SOUND}"
 _AMENDMENT = "INSERT INTO amendment(number, changed, ledger_id, kind, did, previous, link) VALUES(?,?,?,?,?,?,?)"
@@ -112,8 +116,7 @@ class ChainWriter:
 
         `row` in the order of ISSUE_COLUMNS with the status PENDING, `settled` in that of SETTLE_COLUMNS.
         """
-        status = ISSUE_COLUMNS.index("status")
-        stored = (*row[:status], settled[0], *row[status + 1 :])
+        stored = (*row[:STATUS_AT], settled[0], *row[STATUS_AT + 1 :])
         for _ in range(TRIES):
             head = self.head()
             call_id = head.last_id + 1
@@ -126,13 +129,17 @@ class ChainWriter:
         raise _overtaken()
 
     def _insert(self, statement: str, values: Sequence[Any]) -> bool:
-        """False when another process wrote in between, or used the number."""
+        """False when another process wrote in between, or used the number. `values`: of the statement's VALUES."""
         try:
             self._cursor.execute(statement, values)
         except sqlite3.IntegrityError:
             if self._catch_up():
                 raise  # Nobody did: the row itself cannot be taken.
             return False
+        except OverflowError:
+            if values[_ID_AT] > LARGEST:
+                raise sqlite3.OperationalError("the numbers of this ledger are used up") from None
+            raise
         return True
 
     def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
@@ -201,10 +208,9 @@ def read_head(connection: sqlite3.Connection) -> Head:
     question = "SELECT changed, issue_seal, settle_seal FROM ledger ORDER BY changed DESC LIMIT ?"
     rows = connection.execute(question, (1,)).fetchall()
     top = rows[0][0] if rows else None
-    if rows and (top == LARGEST or (rows[0][1] is None and rows[0][2] is None)):
-        rows = connection.execute(question, (LOOK_BACK,)).fetchall()
-    seals = [seal for row in rows for seal in map(unpack, row[1:]) if seal is not None]
-    records: list[tuple[int, int, bytes]] = [(seal.number, seal.changed, seal.link) for seal in seals]
+    records = _records(rows)
+    if rows and (top == LARGEST or not records):
+        records = _records(connection.execute(question, (LOOK_BACK,)).fetchall())
     records += connection.execute(_LAST_AMENDMENT).fetchall()
     # What stood there at the start of a turn and is gone: going on behind it keeps the gap visible.
     records += connection.execute(_KEPT_HEAD).fetchall()
@@ -214,6 +220,12 @@ def read_head(connection: sqlite3.Connection) -> Head:
     (amended,) = connection.execute("SELECT max(id) FROM amendment").fetchone()
     last_id = max(newest or 0, used[0] if used and isinstance(used[0], int) else 0)
     return Head(number, max(changed, top) if isinstance(top, int) else changed, link, last_id, top, amended)
+
+
+def _records(rows: list[Any]) -> list[tuple[int, int, bytes]]:
+    """Number, change counter and link of what the seals of these rows hold."""
+    seals = (seal for row in rows for seal in map(unpack, row[1:]) if seal is not None)
+    return [(seal.number, seal.changed, seal.link) for seal in seals if seal.number <= _LAST_NUMBER]
 
 
 def _overtaken() -> sqlite3.OperationalError:
