@@ -5,7 +5,7 @@ So it does not matter where a round is broken off, by whom, or how often the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -65,7 +65,9 @@ class Shipper:
                 done.rows += len(page.rows["ledger"])
             with connection.transaction():
                 position = Position.of(self._locked(connection, whose))
-                self._beside(connection, ledger, whose)
+                done.rows += self._uncounted(connection, ledger, whose)
+                for table in BESIDE:
+                    _keep_others(connection, whose, table, ledger.beside(table))
                 for one in ledger.prunings(position.mirrored) if self.mirror else ():
                     tables.drop(connection, whose, one.first, one.last, one.kept)
                     position = replace(position, mirrored=one.number)
@@ -93,12 +95,16 @@ class Shipper:
             raise EngineError(f"{whose[0]}/{whose[1]} was taken out of {SOURCE} while it was shipped.", passes=True)
         return str(found[0][0])
 
-    def _beside(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> None:
-        """Rows of tables without a counter that the engine does not have, or has otherwise."""
-        for table in BESIDE:
-            known = {_cells(table, row) for row in tables.read(connection, whose, table, "", ())}
-            new = [row for row in ledger.beside(table) if _cells(table, row) not in known]
-            tables.keep(connection, whose, table, new)
+    def _uncounted(self, connection: Connection, ledger: RawLedger, whose: tuple[str, str]) -> int:
+        """Calls without a counter, by other software: that one changed shows in nothing but its cells."""
+        changed = 0
+        rows = ledger.uncounted(size=self.size)
+        while rows:
+            first, last = rows[0]["id"], rows[-1]["id"]
+            between = "AND changed IS NULL AND id BETWEEN %s AND %s"
+            changed += _keep_others(connection, whose, "ledger", rows, between, (first, last))
+            rows = ledger.uncounted(last, size=self.size)
+        return changed
 
     def _note(self, connection: Connection, whose: tuple[str, str], position: Position) -> None:
         execute(
@@ -134,6 +140,16 @@ class Shipper:
 def _names(first: str) -> Iterator[str]:
     yield first
     yield from (f"{first}-{number}" for number in count(2))
+
+
+def _keep_others(
+    connection: Connection, whose: tuple[str, str], table: str, rows: Sequence[Row], rest: str = "", values: Any = ()
+) -> int:
+    """Writes those rows that the engine does not have, or has otherwise; what it has is read by `rest`."""
+    known = {_cells(table, row) for row in tables.read(connection, whose, table, rest, values)}
+    new = [row for row in rows if _cells(table, row) not in known]
+    tables.keep(connection, whose, table, new)
+    return len(new)
 
 
 def _cells(table: str, row: Row) -> tuple[Any, ...]:

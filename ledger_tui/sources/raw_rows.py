@@ -160,17 +160,25 @@ class RawLedger:
 
     def _calls(self, position: Position, size: int) -> tuple[list[Row], list[Row]]:
         """Calls with a change counter, and those without."""
-        where, behind = "WHERE typeof(id) = 'integer'", (position.uncounted, size)
+        uncounted = self.uncounted(position.uncounted, size=size)
         if "changed" not in self.tables["ledger"]:
-            return [], self._rows("ledger", f"{where} AND id > ? ORDER BY id LIMIT ?", behind)
+            return [], uncounted
         counted = self._rows(
             "ledger",
-            f"{where} AND (changed, id) > (?, ?) AND changed <= {_MOST} ORDER BY changed, id LIMIT ?",
+            "WHERE typeof(id) = 'integer' AND (changed, id) > (?, ?)"
+            f" AND changed <= {_MOST} ORDER BY changed, id LIMIT ?",
             (position.changed, position.changed_id, size),
         )
-        # What is no number sorts behind every number.
+        return counted, uncounted
+
+    def uncounted(self, after: int = _FIRST, *, size: int = PAGE) -> list[Row]:
+        """At most `size` calls without a change counter, by other software: those with an id behind `after`."""
+        where = "WHERE typeof(id) = 'integer'"
+        if "changed" not in self.tables["ledger"]:
+            return self._rows("ledger", f"{where} AND id > ? ORDER BY id LIMIT ?", (after, size))
+        # What is no number sorts behind every number. By the index of counters, not in the order of all ids: hence `+`.
         odd = f"(changed IS NULL OR changed > {_MOST})"
-        return counted, self._rows("ledger", f"{where} AND {odd} AND id > ? ORDER BY id LIMIT ?", behind)
+        return self._rows("ledger", f"{where} AND {odd} AND +id > ? ORDER BY +id LIMIT ?", (after, size))
 
     def _behind(self, table: str, last: int, size: int) -> list[Row]:
         key = KEYS[table]

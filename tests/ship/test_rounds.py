@@ -120,6 +120,27 @@ def test_rows_that_share_a_counter_or_have_none(url: str, made: Made, path: Path
     assert ship(url, path, size=2).rows == 0
 
 
+def test_changes_of_calls_without_a_counter_arrive(url: str, made: Made, path: Path) -> None:
+    made.calls(1, 5)
+    made.issue("c6", args_json='{"api_key": "sk-live-abcdefghijklmnop123456"}')
+    made.do("UPDATE ledger SET changed = NULL WHERE id > 2", "UPDATE ledger SET changed = 'odd' WHERE id = 5")
+    first = ship(url, path, size=2)
+    assert (first.rows, ship(url, path, size=2).rows) == (6, 0)
+    made.do(
+        "UPDATE ledger SET result_digest = 'other' WHERE id IN (1, 3)",
+        "UPDATE ledger SET status = 'ERROR' WHERE id >= 5",
+    )
+    assert ship(url, path, size=2).rows == 3  # Not the first: it has a counter, which says that nothing changed.
+    shipped = (
+        "SELECT id, result_digest = 'other', status FROM agent_ledger_call WHERE id IN (1, 3, 4, 5, 6) ORDER BY id"
+    )
+    assert asked(url, shipped) == [
+        (1, False, "CONFIRMED"), (3, True, "CONFIRMED"), (4, False, "CONFIRMED"), (5, False, "ERROR"),
+        (6, None, "ERROR"),
+    ]  # fmt: skip
+    assert ship(url, path, size=2).rows == 0
+
+
 def test_cells_of_another_kind_are_kept(url: str, made: Made, path: Path) -> None:
     made.calls(1, 3)
     made.do(
