@@ -245,9 +245,9 @@ class Spool:
                 self._memory.popleft()
 
     def finish(self, merged: Mapping[Path, int]) -> bool:
-        """End spooling if nothing was appended since so many bytes of the own files were merged."""
+        """End spooling if no record was appended since so many bytes of the own files were merged. Raises OSError."""
         with self._lock:
-            if self._memory or any(os.fstat(fd).st_size > merged.get(path, 0) for path, fd in self._files):
+            if self._memory or any(_has_more(descriptor, merged.get(path, 0)) for path, descriptor in self._files):
                 return False
             for path, descriptor in self._files:
                 with contextlib.suppress(OSError):
@@ -264,6 +264,11 @@ class Spool:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self._files = []
+
+
+def _has_more(descriptor: int, start: int) -> bool:
+    """Is there a record behind so many bytes? A torn line that could not be taken back is none."""
+    return os.fstat(descriptor).st_size > start and bool(read(descriptor, start, 1)[0])
 
 
 def _append(descriptor: int, record: Record) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
+
+import pytest
 
 from agent_ledger.engine.events import Issue, to_record, writer_record
 from agent_ledger.engine.merge import Merger
 from agent_ledger.engine.open_calls import OpenCalls
 from agent_ledger.engine.spool import Spool
 
-from .homes import Home
+from .homes import Home, LockHolder
 
 AT = 1_790_000_000.0
 
@@ -47,3 +50,32 @@ def test_what_is_only_in_memory_comes_after_what_went_to_files_meanwhile(home: H
     merger.merge_own(spool, threading.Event())
     assert [row["tool_call_id"] for row in home.rows()] == ["c0", "c1", "c2"]
     assert not spool.active
+
+
+def test_a_torn_line_that_cannot_be_taken_back_is_no_reason_to_spool_for_ever(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.merged()
+    holder = LockHolder(home.paths)
+    home.pre(call="c0")
+    (own,) = home.recorder.keeper._spool.own_files()
+    real = os.write
+    torn: list[int] = []
+
+    def write(descriptor: int, data: bytes) -> int:
+        if b'"c1"' in data and not torn:
+            torn.append(descriptor)
+            return real(descriptor, data[:40])
+        return real(descriptor, data)
+
+    def ftruncate(descriptor: int, length: int) -> None:
+        raise OSError(5, "the disk takes nothing back")
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "ftruncate", ftruncate)
+    home.pre(call="c1")
+    assert own.read_bytes().endswith(b"\n") is False
+    home.pre(call="c2")
+    holder.release()
+    assert [row["tool_call_id"] for row in home.rows()] == ["c0", "c1", "c2"]
+    assert not own.exists()
