@@ -195,6 +195,10 @@ class Store:
         """Are the open file and its log still those at the path?"""
         return self._place.unchanged()
 
+    def keeps_rows(self) -> bool:
+        """Is the open file still the ledger? What stands in a removed log comes into it by `rescue`."""
+        return self._place.unchanged() or self._place.only_log_is_gone()
+
     def rescue(self) -> None:
         """Bring what stands in a removed log into the file, as far as that goes, before it is closed.
 

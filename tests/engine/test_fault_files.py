@@ -76,9 +76,9 @@ def test_what_waited_when_the_ledger_was_removed_stands_in_the_new_one(
             remove_once()
         return owner
 
-    def still_in_place(merger: Merger) -> None:
+    def still_in_place(merger: Merger, **given: Any) -> None:
         remove_once()
-        real_check(merger)
+        real_check(merger, **given)
 
     monkeypatch.setattr(Merger, "_record", record)
     monkeypatch.setattr(Merger, "_still_in_place", still_in_place)

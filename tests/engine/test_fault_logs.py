@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from .homes import Home, integrity, read_rows, said, worker
+from typing import Any
+
+import pytest
+
+from agent_ledger.engine.merge import Merger
+
+from .homes import Home, LockHolder, integrity, read_rows, said, worker
 
 FULL = """
 import resource, signal
@@ -38,3 +44,33 @@ def test_a_removed_log_is_kept_open_until_a_full_disk_takes_the_whole_of_it(home
     assert [row["tool_call_id"] for row in read_rows(home.paths)] == [
         "before", *(f"c{n}" for n in range(60)), *(f"late{n}" for n in range(5))
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("whose", ["own", "in memory"])
+def test_what_was_merged_when_the_log_alone_was_removed_is_not_merged_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    """It stands in the log that is still open, and comes into the ledger with it."""
+    home.pre(call="old")
+    home.merged()
+    holder = LockHolder(home.paths)
+    if whose == "in memory":
+        home.recorder.keeper._spool._folders.clear()
+    for n in range(3):
+        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+    log = home.paths.ledger.with_name("ledger.db-wal")
+    removed: list[bool] = []
+    real = Merger._record
+
+    def record(merger: Merger, *given: Any) -> Any:
+        owner = real(merger, *given)
+        if not removed:
+            removed.append(True)
+            log.unlink()
+        return owner
+
+    monkeypatch.setattr(Merger, "_record", record)
+    holder.release()
+    assert [row["tool_call_id"] for row in home.rows()] == ["old", "c0", "c1", "c2"]
+    assert removed != []
+    assert integrity(home.paths.ledger) == "ok"
