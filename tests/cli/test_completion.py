@@ -103,6 +103,7 @@ def test_paths(shell: str, tmp_path: Path) -> None:
         assert offered(shell, tmp_path, "--hermes-home", "") == {"homes"}
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 def test_bash_takes_a_value_behind_an_equals_sign(tmp_path: Path) -> None:
     """Bash hands the sign over as a word of its own."""
     assert offered("bash", tmp_path, "calls", "--state", "=", "ov") == {"overdue"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ def tmux(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Tmux]:
     for name in ("hermes", "ledger-tui"):
         (tmp_path / name).write_text("#!/bin/sh\nexec cat\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
+    sockets = tempfile.mkdtemp(prefix="t-", dir="/tmp")  # A socket's path has an end.
     environ = {
-        "PATH": f"{tmp_path}:{os.environ.get('PATH', '')}", "HOME": str(tmp_path), "TMUX_TMPDIR": str(tmp_path),
+        "PATH": f"{tmp_path}:{os.environ.get('PATH', '')}", "HOME": str(tmp_path), "TMUX_TMPDIR": sockets,
         "SHELL": "/bin/sh", "LANG": "C.UTF-8", "TERM": "screen",
     }  # fmt: skip
 
@@ -39,8 +41,11 @@ def tmux(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Tmux]:
         assert (done.returncode, done.stderr) == (0, ""), (words, done)
         return done.stdout
 
-    yield speak
-    speak("kill-server")
+    try:
+        yield speak
+        speak("kill-server")
+    finally:
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 def started(tmux: Tmux, width: int, folder: Path, printed: list[str]) -> None:

@@ -234,7 +234,7 @@ def stage(fault_home: FaultHome, seed: int, pytestconfig: pytest.Config) -> Iter
         yield Stage(fault_home, dice(seed, "files"), stack, hosts)
 
 
-@pytest.mark.rounds(60)
+@pytest.mark.rounds(30)
 def test_faults_in_any_order(stage: Stage, fault_home: FaultHome, seed: int) -> None:
     thrown = dice(seed, "order")
     for _ in range(6):

@@ -81,7 +81,7 @@ def test_numbers_that_differ_are_refused(tree: Path, name: str, was: str, now: s
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_tree_with_changes_is_refused(tree: Path) -> None:
     def git(*words: str) -> None:
-        names = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        names = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
         subprocess.run(["git", *names, *words], cwd=tree, check=True, capture_output=True)
 
     with pytest.raises(release.CheckError, match="no git checkout"):

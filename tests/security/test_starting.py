@@ -37,7 +37,7 @@ def test_no_hermes_out_of_a_folder_that_the_path_does_not_name_in_full(
     monkeypatch.chdir(paths.home)
     planted(paths.home, "hermes")
     planted(paths.home / "bin", "hermes")
-    environ = {"PATH": f"{entry}{os.pathsep}/usr/bin"}
+    environ = {"PATH": f"{entry}{os.pathsep}{paths.home.parent}"}
     assert hosts.run_hermes(["--version"], paths.home, environ) is None
     assert not list(paths.home.rglob("ran"))
 

