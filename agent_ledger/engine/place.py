@@ -58,11 +58,13 @@ def _is_open_here(inode: _Inode) -> bool:
 class Place:
     """Tells whether a database and its log are still the files that were opened, for the price of one `stat`.
 
-    A file that is removed or replaced changes the time of its folder. That time is coarse, so a folder that
-    changed a moment ago is looked at closely.
+    A file that is removed or replaced changes the times of its folder: the one that a restore may set back, and the
+    one that nobody can set. They are coarse, so a folder that changed a moment ago is looked at closely.
     """
 
     _COARSE_NS = 50_000_000
+    _COARSEST_NS = 2_100_000_000
+    """Where a time has no part of a second it may be kept in whole ones, or in every other one."""
 
     def __init__(self, ledger: Path) -> None:
         """To be made before the database is opened. Until `learn` nothing counts as unchanged that has a log."""
@@ -83,14 +85,15 @@ class Place:
 
     def unchanged(self) -> bool:
         try:
-            changed_ns = os.stat(self._folder).st_mtime_ns
+            folder = os.stat(self._folder)
         except OSError:
             return False
+        changed_ns = max(folder.st_mtime_ns, folder.st_ctime_ns)
         if changed_ns == self._quiet_ns:
             return True
         if (_inode(self._ledger), _inode(self._log)) != self._inodes:
             return False
-        if time.time_ns() - changed_ns > self._COARSE_NS:
+        if time.time_ns() - changed_ns > (self._COARSE_NS if changed_ns % 1_000_000_000 else self._COARSEST_NS):
             self._quiet_ns = changed_ns
         return True
 
