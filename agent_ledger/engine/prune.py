@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .chain.seal import unpack
-from .chain.spans import PRUNED
+from .chain.spans import PRUNED, counts
 from .chain.writer import ChainWriter
 from .turnstile import Turnstile
 from .writing import PATIENCE_S, opened
@@ -45,6 +45,8 @@ class Plan:
 
 def plan(connection: sqlite3.Connection, keep: int) -> Plan:
     """Looks only; any connection will do. Raises sqlite3.Error."""
+    if not counts(connection):
+        keep = max(keep, 1)  # The newest row alone holds which numbers were given.
     (rows,) = connection.execute("SELECT count(*) FROM ledger").fetchone()
     cut = connection.execute("SELECT id FROM ledger ORDER BY id DESC LIMIT 1 OFFSET ?", (keep,)).fetchone()
     if cut is None:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ledger.engine import prune, schema
+from tests.chain.ledgers import Made
 
 
 def ids(path: Path) -> list[int]:
@@ -55,7 +56,7 @@ def test_wrong_and_missing(program: Any, sentence: Any, tmp_path: Path) -> None:
 def test_a_ledger_by_other_software_is_refused(tmp_path: Path, program: Any, sentence: Any) -> None:
     path = tmp_path / "foreign.db"
     other = sqlite3.connect(path)
-    other.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)")
+    other.execute("CREATE TABLE Ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT, args_json TEXT)")
     other.executemany("INSERT INTO ledger VALUES(?, 1700000000.5, 'patch', 'CONFIRMED', '{}')", [(1,), (2,)])
     other.commit()
     other.close()
@@ -151,3 +152,22 @@ def test_a_bite_that_cannot_be_committed_is_taken_back(tmp_path: Path) -> None:
         assert not connection.in_transaction
         reader.execute("COMMIT")
         assert prune._bite(connection, 2, 10, 0) == [1, 2]
+
+
+@pytest.mark.parametrize(("kind", "left"), [("INTEGER PRIMARY KEY", [4]), ("INTEGER PRIMARY KEY AUTOINCREMENT", [])])
+def test_the_newest_stays_where_its_number_would_be_given_again(
+    tmp_path: Path, program: Any, kind: str, left: list[int]
+) -> None:
+    """Other software may have made the table so."""
+    made = Made(tmp_path / "ledger.db", columns=f"id {kind}, ts TEXT, tool_name TEXT, status TEXT, args_json TEXT")
+    with closing(made.db):
+        made.calls(1, 4)
+        (tmp_path / "ledger.db").chmod(0o600)
+        result = program("--ledger", str(tmp_path / "ledger.db"), "prune", "--keep", "0", "--apply", "--json").json
+        assert (result["drop"], result["dropped"]) == (4 - len(left), 4 - len(left))
+        assert ids(tmp_path / "ledger.db") == left
+        again = Made(tmp_path / "ledger.db")
+        with closing(again.db):
+            again.now = made.now
+            again.calls(5, 6)
+        assert made.check().whole, made.check().found

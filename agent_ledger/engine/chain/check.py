@@ -15,16 +15,16 @@ from .amendments import Amended, Amendment, holds
 from .order import Break, Order
 from .report import Checked, Head, calls
 from .seal import HASH_AT, ISSUE_COLUMNS, SETTLE_COLUMNS, STATUS_AT, Seal, as_text, link_again, unpack
-from .spans import PRUNED, Pruned
+from .spans import PRUNED, Pruned, counts
 
 STEP = 5_000
 """Rows between two words of progress."""
 
-_UNMASKED = 10
-"""Rows for which that is tried."""
-
 _SUSPECTS = 1_000
 """Rows and gaps among which the true number of a row that was moved is looked for."""
+
+_UNMASKED = 10
+"""Rows for which it is."""
 
 _UNSETTLED = ("PENDING", "GHOST_REPORTED")
 _AFTER = SETTLE_COLUMNS[1:]
@@ -89,7 +89,7 @@ class _Check:
         self._kept = self._connection.execute("SELECT number, link, substr(seen_ts, 1, 40) FROM chain_head").fetchone()
         watched = {self._kept[0]: self._kept[1]} if self._kept and isinstance(self._kept[0], int) else {}
         self._order = Order(self._pruned.links, watched, self._expected)
-        self._counting = self._counts()
+        self._counting = counts(self._connection)
         self._rows()
         self._order.finish()
         self._unmask()
@@ -227,11 +227,6 @@ class _Check:
                 "cut off",
                 f"The count of numbers given was set back to {used}: calls may be gone behind #{expected - 1}.",
             )
-
-    def _counts(self) -> bool:
-        """Does SQLite count the numbers that it gives in this file, as in every one that the plugin made?"""
-        found = self._connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger'").fetchone()
-        return "autoincrement" in str(found[0]).lower()
 
     def _end(self) -> None:
         """What stood at the start of the last turn must be there still."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
@@ -81,6 +82,15 @@ class Pruned:
         """
         place = bisect_left(self._lasts, call_id)
         return place == len(self._lasts) or settled > self._newest[place]
+
+
+def counts(connection: sqlite3.Connection) -> bool:
+    """Does SQLite count the numbers that it gives in this file, as in every one that the plugin made?
+
+    Where it does not, the number of the newest row is given again once that row is gone.
+    """
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger' COLLATE NOCASE").fetchone()
+    return "autoincrement" in str(found[0]).lower()
 
 
 def _read(text: str) -> dict[str, Any] | None:
