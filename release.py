@@ -237,7 +237,10 @@ def unpack(archive: Path, place: Path) -> None:
             packed.extractall(place)
         return
     with tarfile.open(archive) as tar:
-        tar.extractall(place, filter="data")
+        if hasattr(tarfile, "data_filter"):
+            tar.extractall(place, filter="data")
+        else:  # The first releases of Python 3.11.
+            tar.extractall(place)
 
 
 def sums(made: Sequence[Path], target: Path) -> Path:
