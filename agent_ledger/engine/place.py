@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +17,11 @@ def private_ledger(ledger: Path) -> None:
 
     To be called in our turn among the writers.
     """
-    if not os.path.lexists(ledger):
+    if not _is_there(ledger):
         # The memory that its users share stays when a ledger alone is removed, and as long as any of them has it open
         # SQLite would use it for the new one too: each of the two would forget the log of the other.
-        shared = f"{ledger}-shm"
-        if os.path.lexists(shared):
-            with contextlib.suppress(OSError):
-                os.unlink(shared)
+        with contextlib.suppress(OSError):
+            os.unlink(f"{ledger}-shm")
         # Only while nobody can have it open: closing a descriptor of a database drops its locks in this process.
         with contextlib.suppress(FileExistsError):
             os.close(private_file(ledger, os.O_RDWR | os.O_CREAT | os.O_EXCL))
@@ -31,6 +30,15 @@ def private_ledger(ledger: Path) -> None:
     info = os.lstat(ledger)
     if hasattr(os, "geteuid") and info.st_uid == os.geteuid() and info.st_mode & 0o077:
         os.chmod(ledger, 0o600)
+
+
+def _is_there(path: Path) -> bool:
+    """Raises OSError where it cannot be told: a file server may lose sight of a file for a moment."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 _Inode = tuple[int, int] | None
@@ -109,7 +117,7 @@ class Place:
         if _inode(self._log) not in (None, self._inodes[1]):
             for path in (self._log, self._shared):
                 with contextlib.suppress(OSError):
-                    spare = f"{path}.{os.getpid()}"
+                    spare = f"{path}.{secrets.token_hex(6)}"  # A name that no crashed process can have left.
                     os.link(path, spare)
                     kept.append((path, spare))
         try:

@@ -1,7 +1,8 @@
-"""A ledger that was replaced is noticed by the times of its folder, however those are kept."""
+"""A ledger at its path: noticed when it was replaced, however times are kept, and spared when it cannot be seen."""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_ledger.engine.place import Place
+from agent_ledger.engine.place import Place, private_ledger
 
 SECOND = 1_000_000_000
 AT = 1_790_000_000 * SECOND
@@ -82,3 +83,41 @@ def test_a_time_is_trusted_once_a_later_change_would_have_another(
     if not trusted:
         replace(ledger)
         assert not place.unchanged()
+
+
+def test_a_ledger_that_cannot_be_looked_at_is_not_taken_for_removed(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may have it open, with the memory that they share."""
+    shared = ledger.with_name("ledger.db-shm")
+    shared.touch()
+    real = os.lstat
+
+    def lstat(path: Any, **given: Any) -> Any:
+        if Path(path) == ledger:
+            raise OSError(errno.ESTALE, "the server lost it for a moment")
+        return real(path, **given)
+
+    with monkeypatch.context() as blind:
+        blind.setattr(os, "lstat", lstat)
+        with pytest.raises(OSError, match="for a moment"):
+            private_ledger(ledger)
+    assert shared.exists()
+    ledger.unlink()
+    private_ledger(ledger)
+    assert not shared.exists()
+    assert ledger.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_log_of_another_ledger_is_spared_beside_what_a_crashed_process_of_our_number_left(ledger: Path) -> None:
+    place, log = watched(ledger), ledger.with_name("ledger.db-wal")
+    replace(ledger)
+    log.rename(ledger.with_name("kept"))
+    log.write_bytes(b"of the other ledger")
+    left = ledger.with_name(f"ledger.db-wal.{os.getpid()}")
+    left.touch()
+    with place.sparing_logs_of_others():
+        log.unlink()  # As SQLite does at closing.
+    assert log.read_bytes() == b"of the other ledger"
+    left.unlink()
+    assert sorted(path.name for path in ledger.parent.iterdir()) == ["kept", "ledger.db", "ledger.db-wal"]
