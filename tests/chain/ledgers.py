@@ -10,7 +10,7 @@ from agent_ledger.engine import schema
 from agent_ledger.engine.call_rows import CallRows
 from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.chain.report import Checked, Head
-from agent_ledger.engine.chain.seal import ISSUE_COLUMNS, unpack
+from agent_ledger.engine.chain.seal import ISSUE_COLUMNS, SETTLE_COLUMNS, Seal, link_of, pack, unpack
 from agent_ledger.engine.outcome import Outcome
 from agent_ledger.engine.records import utc_text
 
@@ -100,6 +100,16 @@ class Made:
             " exit_code=NULL, closed_by=NULL, settle_seal=NULL, changed=? WHERE id=?",
             (issued.changed, call_id),
         )
+
+    def seal_anew(self, call_id: int) -> None:
+        """Change the result of a call and give it a settlement that fits."""
+        self.db.execute("UPDATE ledger SET result_digest='nothing to see' WHERE id=?", (call_id,))
+        columns = ", ".join(SETTLE_COLUMNS)
+        *values, data = self.db.execute(f"SELECT {columns}, settle_seal FROM ledger WHERE id=?", (call_id,)).fetchone()
+        seal = unpack(data)
+        assert seal is not None
+        link = link_of(seal.previous, "settle", seal.number, call_id, seal.changed, values)
+        self.db.execute("UPDATE ledger SET settle_seal=? WHERE id=?", (pack(Seal(*seal[:3], link)), call_id))
 
 
 def found(checked: Checked) -> tuple[int | None, str] | None:

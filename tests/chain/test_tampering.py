@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ledger.engine.chain.check import check_chain
-from agent_ledger.engine.chain.seal import SETTLE_COLUMNS, Seal, link_of, pack, unpack
 from agent_ledger.engine.schema import COLUMNS
 
 from .ledgers import Made, found, of_every_kind
@@ -200,108 +199,10 @@ def test_the_first_of_thousands_is_named_and_all_are_counted() -> None:
     assert (found(checked), checked.broken, len(checked.found)) == ((20, "edited"), 1481, 100)
 
 
-class TestHeadCutOff:
-    """A person's own DELETE, and what somebody tries under its cover."""
-
-    CAP = "DELETE FROM ledger WHERE id NOT IN (SELECT id FROM ledger ORDER BY id DESC LIMIT {})"
-
-    @pytest.mark.parametrize("left", range(1, 12))
-    def test_by_itself_it_is_pruned_wherever_the_cut_goes(self, left: int) -> None:
-        made = of_every_kind()
-        made.do(self.CAP.format(left))
-        checked = made.check()
-        assert (checked.state, checked.pruned, checked.by_hand) == ("pruned", 12 - left, True)
-        assert found(checked) is None
-
-    def test_what_comes_later_goes_on_behind_it(self) -> None:
-        made = of_every_kind()
-        made.do(self.CAP.format(3))
-        made.calls(13, 20)
-        made.turn()
-        assert made.check().state == "pruned"
-
-    @pytest.mark.parametrize("left", [3, 6, 9, 11])
-    def test_an_edit_behind_it_is_found(self, left: int) -> None:
-        made = of_every_kind()
-        made.do(self.CAP.format(left), "UPDATE ledger SET args_json='{}' WHERE id=11")
-        assert found(made.check()) == (11, "edited")
-
-    def test_a_deletion_behind_it_is_found(self) -> None:
-        made = of_every_kind()
-        made.do(self.CAP.format(9), "DELETE FROM ledger WHERE id=8")
-        assert found(made.check()) == (8, "deleted")
-
-    def test_a_settlement_taken_back_behind_it_is_found(self) -> None:
-        made = of_every_kind()
-        made.do(self.CAP.format(10))
-        made.unsettle(8)
-        assert found(made.check()) == (8, "deleted")
-
-    def test_rows_that_are_to_pass_for_older_than_seals_are_found(self) -> None:
-        made = of_every_kind()
-        made.do(
-            "DELETE FROM ledger WHERE id=1",
-            "UPDATE ledger SET issue_seal=NULL, settle_seal=NULL, args_json='{}' WHERE id<=4",
-        )
-        assert not made.check().whole
-
-    @pytest.mark.parametrize("cells", ["issue_seal=NULL", "issue_seal=NULL, settle_seal=NULL"])
-    @pytest.mark.parametrize("gone", range(1, 11))
-    def test_calls_that_had_one_record_only_make_no_room_for_that(self, gone: int, cells: str) -> None:
-        made = Made()
-        for number in range(1, 11):
-            made.issue(f"c{number}")
-        made.calls(11, 14)
-        made.do(
-            f"DELETE FROM ledger WHERE id<={gone}",
-            f"UPDATE ledger SET {cells}, args_json='{{}}' WHERE id IN (SELECT min(id) FROM ledger)",
-        )
-        assert not made.check().whole
-
-    @pytest.mark.parametrize("gone", range(1, 8))
-    def test_of_calls_from_before_seals_it_takes_the_later_settlements_as_well(self, gone: int) -> None:
-        made = Made()
-        for number in range(1, 9):
-            made.do(
-                "INSERT INTO ledger(ts, tool_call_id, tool_name, status)"
-                f" VALUES('2026-01-01T00:00:00.000Z', 'c{number}', 'write_file', 'PENDING')"
-            )
-        for number in range(1, 9):
-            made.settle(number, f"c{number}")
-        made.calls(9, 12)
-        made.turn()
-        made.do(f"DELETE FROM ledger WHERE id<={gone}")
-        checked = made.check()
-        assert (checked.state, checked.uncovered, found(checked)) == ("pruned", 8 - gone, None)
-
-    def test_the_newest_records_cannot_go_with_it(self) -> None:
-        made = of_every_kind()
-        made.do("DELETE FROM ledger WHERE id=1", "DELETE FROM ledger WHERE id>10", "UPDATE sqlite_sequence SET seq=10")
-        assert not made.check().whole
-
-    def test_a_record_written_anew_behind_it_is_found(self) -> None:
-        """Even one with a fitting seal: no record is missing where the next one builds on another."""
-        made = of_every_kind()
-        made.do(self.CAP.format(10))
-        _seal_anew(made, 8)
-        assert found(made.check()) == (8, "edited")
-
-
 def test_one_record_with_a_new_seal_is_found_by_the_one_behind_it() -> None:
     made = of_every_kind()
-    _seal_anew(made, 8)
+    made.seal_anew(8)
     assert found(made.check()) == (8, "edited")
-
-
-def _seal_anew(made: Made, call_id: int) -> None:
-    """Change the result of a call and give it a settlement that fits."""
-    made.db.execute("UPDATE ledger SET result_digest='nothing to see' WHERE id=?", (call_id,))
-    columns = ", ".join(SETTLE_COLUMNS)
-    *values, data = made.db.execute(f"SELECT {columns}, settle_seal FROM ledger WHERE id=?", (call_id,)).fetchone()
-    seal = unpack(data)
-    assert seal is not None
-    link = link_of(seal.previous, "settle", seal.number, call_id, seal.changed, values)
-    made.db.execute("UPDATE ledger SET settle_seal=? WHERE id=?", (pack(Seal(*seal[:3], link)), call_id))
 
 
 def test_what_was_cut_off_stays_visible_when_the_agent_goes_on() -> None:

@@ -42,8 +42,6 @@ class Order:
         self.breaks: list[Break] = []
         """Not explained by `prune`; the first of them."""
         self.last_break: Break | None = None
-        self.broken = 0
-        """How many there are of those."""
         self.other: list[int] = []
         """Watched numbers whose records have other links."""
         self.found = False
@@ -87,7 +85,6 @@ class Order:
         self.records += 1
 
     def _break(self, found: Break) -> None:
-        self.broken += 1
         self.last_break = found
         if len(self.breaks) < _KEPT:
             self.breaks.append(found)

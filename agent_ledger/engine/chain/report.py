@@ -1,4 +1,4 @@
-"""What a check of the chain found, in words."""
+"""What a check of the chain found: counts, findings, the head. The sentences about them are in `words.py`."""
 
 from __future__ import annotations
 
