@@ -309,9 +309,9 @@ class Keeper:
     def _checkpoint(self) -> None:
         store = self._store
         assert store is not None
-        self._writes, self._emptied_at = 0, self._newest
         with self._lock, store.turn(0.1):
             store.checkpoint()
+            self._writes, self._emptied_at = 0, self._newest
 
     def _foreign_files(self) -> list[Path]:
         own = self._spool.own_files()
