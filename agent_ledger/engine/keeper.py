@@ -247,6 +247,9 @@ class Keeper:
         merger = Merger(self._store, self._lock, self._calls, owner=owner, paths=self.paths, clock=self._clock)
         if self._spool.active:
             merger.merge_own(self._spool, self._stop)
+            if self._spool.lost:
+                log.warning("agent-ledger: %d records were lost while nothing could be written", self._spool.lost)
+                self._spool.lost = 0
         trouble = self._merge_foreign(merger)
         if self._log_is_long():
             self._checkpoint()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import os
 import secrets
 import threading
@@ -26,6 +27,8 @@ try:
     import fcntl
 except ImportError:  # Windows: no advisory locks, so nobody else's spool is merged while its process may live.
     fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
 
 SUFFIX = ".jsonl"
 MEMORY_LIMIT = 20_000
@@ -166,6 +169,7 @@ class Spool:
         self._token, self._made = secrets.token_hex(6), 0
         self._memory: deque[Record] = deque()
         self.lost = 0
+        """Records that were lost since their number was told last."""
         self.active = False
         """True from the first append until everything was merged; while it is, order demands to go on spooling."""
         _alive.add(self)
@@ -178,8 +182,14 @@ class Spool:
                 return
             if len(self._memory) < MEMORY_LIMIT:
                 self._memory.append(record)
-            else:
-                self.lost += 1
+                return
+            self.lost += 1
+            if self.lost > 1:
+                return
+        log.warning(
+            "agent-ledger: nothing can be written, and memory holds no more than %d records: more are lost",
+            MEMORY_LIMIT,
+        )
 
     def _to_file(self, record: Record) -> bool:
         # A file that was removed is still ours to merge, but nobody else would find in it what we leave behind.

@@ -137,6 +137,30 @@ def test_where_nothing_at_all_can_be_written_memory_keeps_the_order(home: Home, 
     assert set(home.statuses()) == {"CONFIRMED"}
 
 
+def test_records_that_not_even_memory_has_room_for_are_told_of(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once when that begins, and how many it were when it is over."""
+    monkeypatch.setattr(spool, "MEMORY_LIMIT", 3)
+    home.paths.data.parent.mkdir(parents=True)
+    home.paths.data.write_text("a file where the folder should be")
+    home.paths.spool_elsewhere.write_text("and here too")
+    for n in range(5):
+        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+
+    def told() -> list[str]:
+        return [record.getMessage() for record in caplog.records if "lost" in record.getMessage()]
+
+    assert told() == ["agent-ledger: nothing can be written, and memory holds no more than 3 records: more are lost"]
+    home.paths.data.unlink()
+    assert [row["tool_call_id"] for row in home.rows()] == ["c0", "c1", "c2"]
+    until(lambda: len(told()) == 2, "the number is told")
+    assert told()[1] == "agent-ledger: 2 records were lost while nothing could be written"
+    home.pre(call="c5")
+    home.merged()
+    assert len(told()) == 2
+
+
 def test_no_temporary_folder_at_all_is_no_reason_to_lose_a_call(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found")
