@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from agent_ledger.engine.call_rows import CallRows
 from agent_ledger.engine.chain.seal import LARGEST, Seal, pack, unpack
+from agent_ledger.engine.keeper import Keeper
+from tests.engine.homes import Home, until
 
 from .ledgers import Made, of_every_kind
 
@@ -59,3 +62,29 @@ def test_a_record_with_the_last_number_is_not_gone_on_from(what: str) -> None:
     seal = unpack(data)
     assert seal is not None
     assert records < seal.number <= records + 4
+
+
+def test_calls_wait_in_the_spool_until_numbers_are_there_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[bool] = []
+    usual = Keeper._try_round
+
+    def counted(keeper: Keeper) -> bool:
+        rounds.append(usual(keeper))
+        return rounds[-1]
+
+    monkeypatch.setattr(Keeper, "_try_round", counted)
+    home.pre()
+    home.post()
+    home.merged()
+    with closing(sqlite3.connect(home.paths.ledger, isolation_level=None)) as db:
+        db.execute(f"UPDATE sqlite_sequence SET seq={LARGEST} WHERE name='ledger'")
+        home.restart()
+        home.pre(call="c2")
+        home.post(call="c2")
+        rounds.clear()
+        until(lambda: len(rounds) >= 2, "it was tried to merge them, from its start to its end")
+        assert not rounds[-1]
+        assert db.execute("SELECT count(*) FROM ledger").fetchone() == (1,)
+        db.execute("UPDATE sqlite_sequence SET seq=1 WHERE name='ledger'")
+    assert [row["tool_call_id"] for row in home.rows()] == ["c1", "c2"]  # Once all is merged.
+    assert not (home.paths.spool / "unreadable.txt").exists()
