@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import signal
 import sqlite3
 import tempfile
+import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import warn
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from ledger_tui.sources.copied import CopiedLedger
 
 COMMANDS = ("status", "calls", "watch", "posture", "export")
+
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 ONLY = f"--source is for {', '.join(COMMANDS[:-1])}, export calls and export posture: that is what is shipped."
 
@@ -39,6 +43,7 @@ class Shipped:
         self._copy: CopiedLedger | None = None
         self._brought: Brought | None = None
         self._following: Following | None = None
+        self._usual: dict[signal.Signals, Any] = {}
 
     @property
     def source(self) -> Source:
@@ -55,6 +60,7 @@ class Shipped:
         from ledger_tui.ship.engine import EngineError, engine
         from ledger_tui.sources.copied import CopiedLedger
 
+        self._take_endings()
         try:
             with engine(self._url) as connection:
                 source = chosen(sources(connection), self._host)
@@ -86,3 +92,19 @@ class Shipped:
         if self._copy is not None and not writing:
             self._copy.close()
         shutil.rmtree(self.home, ignore_errors=True)
+        while self._usual:
+            signal.signal(*self._usual.popitem())
+
+    def _take_endings(self) -> None:
+        """A service that is stopped and a terminal that is closed leave no copy behind."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for one in _ENDINGS:
+            if signal.getsignal(one) is signal.SIG_DFL:  # Under nohup it stays ignored.
+                self._usual[one] = signal.signal(one, self._end)
+
+    def _end(self, number: int, frame: object) -> None:
+        # Not by an exception: that would come out anywhere, also where asyncio would wait for a thread for ever.
+        shutil.rmtree(self.home, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)

@@ -254,7 +254,9 @@ def test_an_engine_that_takes_long_keeps_nobody(
     assert written.is_set()
 
 
-def test_watch(url: str, made: Made, path: Path, home: Path, left: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, -15), (signal.SIGHUP, -1)])
+def test_watch(url: str, made: Made, path: Path, home: Path, left: Path, how: signal.Signals, code: int) -> None:
+    """However it is ended, `left` finds nothing of it."""
     ship_one = iter(range(1, 10_000))
 
     def more() -> None:
@@ -265,6 +267,7 @@ def test_watch(url: str, made: Made, path: Path, home: Path, left: Path) -> None
     process = subprocess.Popen(
         [sys.executable, "-m", "ledger_tui", "--source", url, "watch", "--json"],
         env=environment(home, {"TMPDIR": str(left)}), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),  # Also where the tests themselves run under nohup.
     )  # fmt: skip
     assert process.stdout is not None
     try:
@@ -274,8 +277,8 @@ def test_watch(url: str, made: Made, path: Path, home: Path, left: Path) -> None
             more()
         event = json.loads(os.read(process.stdout.fileno(), 100_000).splitlines()[0])
         assert (event["kind"], event["tool_name"]) == ("issued", "write_file")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        process.send_signal(how)
+        assert process.wait(60) == code
         assert process.stderr is not None
         assert process.stderr.read() == b""
     finally:
