@@ -160,7 +160,7 @@ def test_the_hosts_command_line_has_the_ledger(played: Played) -> None:
 def test_its_exit_code_leaves_the_host(played: Played) -> None:
     done = hermes(played.home, "check")
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("broken: 6 calls, ")
+    assert done.stdout.startswith("Not whole. 12 records checked, 1 finding:")
 
 
 def test_the_self_test_runs_from_there_and_leaves_the_home_alone(played: Played) -> None:

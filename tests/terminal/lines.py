@@ -24,6 +24,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "calls": ((), ("--limit", "1000"), ("--session", SAMPLES[5].text)),
     "sessions": ((), ("--anomalies-only", "--limit", "1000"), ("--ignore", SESSION, "orphan")),
     "verify": ((), ("1", "2", "3")),
+    "completion": (("bash",), ("fish",)),
     "prune": (("--keep", "5"), ("--keep", "5", "--apply")),
     "policy test": (("rm -r ~/notes/" + SAMPLES[4].text,), ("--tool", SAMPLES[4].text, "shred /srv/archive")),
     "prompt-policy test": ((SAMPLES[4].text,),),
