@@ -175,3 +175,22 @@ class Pty(Terminal):
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
         os.close(self._fd)
+
+
+def confirm_repair(terminal: Terminal, orphan: str) -> None:
+    """By keys alone, from the first screen to the last word before a lost conversation is taken back."""
+    terminal.until("Sessions", "missing")
+    terminal.send("3")
+    terminal.until("◉ 1 zombie", "after repair", orphan)
+    terminal.send("r")
+    terminal.until("1 Safety", "leases:")
+    terminal.send("n")
+    terminal.until("2 Findings", "goes on from")
+    terminal.send("n")
+    terminal.until("1 row would be taken back")
+    terminal.send("n")
+    terminal.wait(lambda: "An empty line closes" in terminal.screen(), "a question")
+    if "Type stopped" in terminal.screen():  # Where processes cannot be looked into, a person says so.
+        terminal.send(*"stopped", "Enter")
+        terminal.until("Type repair")
+    terminal.send(*"repair", "Enter")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .sessions import ORPHAN, the_incident
-from .terminals import Pty, Terminal, Tmux
+from .terminals import Pty, Terminal, Tmux, confirm_repair
 from .test_terminal import IN_TMUX
 
 
@@ -23,21 +23,7 @@ def terminal(request: pytest.FixtureRequest, home: Path) -> Iterator[Terminal]:
 
 
 def test_from_the_tree_to_the_proof(terminal: Terminal) -> None:
-    terminal.until("Sessions", "missing")
-    terminal.send("3")
-    terminal.until("◉ 1 zombie", "after repair", ORPHAN)
-    terminal.send("r")
-    terminal.until("1 Safety", "leases:")
-    terminal.send("n")
-    terminal.until("2 Findings", "goes on from")
-    terminal.send("n")
-    terminal.until("1 row would be taken back")
-    terminal.send("n")
-    terminal.wait(lambda: "An empty line closes" in terminal.screen(), "a question")
-    if "Type stopped" in terminal.screen():  # Where processes cannot be looked into, a person says so.
-        terminal.send(*"stopped", "Enter")
-        terminal.until("Type repair")
-    terminal.send(*"repair", "Enter")
+    confirm_repair(terminal, ORPHAN)
     terminal.until("The repair is done, and proven.", "✓ resolver")
     terminal.send("q")
     terminal.until("Sessions 2")

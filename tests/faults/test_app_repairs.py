@@ -10,7 +10,7 @@ import pytest
 from ledger_tui.routing.repair.journal import folder
 from ledger_tui.routing.repair.undo import finish, repairs
 from tests.app.sessions import ORPHAN, the_incident
-from tests.app.terminals import Pty, Terminal
+from tests.app.terminals import Pty, confirm_repair
 from tests.routing.stores import cells, clock, dump
 
 from .rounds import dice, integrity
@@ -29,25 +29,6 @@ def store(tmp_path: Path) -> Path:
     path.chmod(0o600)
     shutil.copyfile(path, tmp_path / "former.db")
     return path
-
-
-def walk(terminal: Terminal) -> None:
-    """By keys alone, from the tree to the last word."""
-    terminal.until("Sessions", "missing")
-    terminal.send("3")
-    terminal.until("◉ 1 zombie", "after repair", ORPHAN)
-    terminal.send("r")
-    terminal.until("1 Safety", "leases:")
-    terminal.send("n")
-    terminal.until("2 Findings", "goes on from")
-    terminal.send("n")
-    terminal.until("1 row would be taken back")
-    terminal.send("n")
-    terminal.wait(lambda: "An empty line closes" in terminal.screen(), "a question")
-    if "Type stopped" in terminal.screen():  # Where processes cannot be looked into, a person says so.
-        terminal.send(*"stopped", "Enter")
-        terminal.until("Type repair")
-    terminal.send(*"repair", "Enter")
 
 
 def taken_back(store: Path) -> bool:
@@ -90,7 +71,7 @@ def test_the_app_is_killed_in_the_middle_of_a_repair(store: Path, seed: int) -> 
 def _killed(store: Path, fault: Fault) -> None:
     terminal = Struck(store.parent, fault)
     try:
-        walk(terminal)
+        confirm_repair(terminal, ORPHAN)
         terminal.wait(lambda: not terminal.running(), "the app's death")
     finally:
         terminal.close()
@@ -109,7 +90,7 @@ def test_a_repair_in_the_app_is_disturbed(store: Path, seed: int) -> None:
     }  # fmt: skip
     terminal = Struck(store.parent, fault)
     try:
-        walk(terminal)
+        confirm_repair(terminal, ORPHAN)
         terminal.wait(lambda: any(end in terminal.screen() for end in ENDS), "an end")
         seen = terminal.screen()
         if REFUSED in seen:
