@@ -1,34 +1,24 @@
-"""The app: it owns the sources, announces what changed, and knows which screens there are."""
+"""The app: which homes it holds, and which screens there are."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.signal import Signal
-from textual.worker import Worker, WorkerError
 
 from agent_ledger.engine.paths import Paths
-from ledger_tui.routing.live import LiveSurvey, SurveyChange
-from ledger_tui.sources.ledger import LedgerChange, LedgerSource
-from ledger_tui.sources.policy_files import PolicyFiles
-from ledger_tui.sources.record import RecordSource
-from ledger_tui.sources.refusals import RefusalSource
-from ledger_tui.sources.scored_rows import RowSource
-from ledger_tui.sources.state import StateChange, StateSource
-from ledger_tui.sources.verdicts import VerdictSource
+from ledger_tui.home_feeds import Home, HomeFeeds
 from screens.calls import CallsScreen
 from screens.commands import LedgerCommands
 from screens.feeds import Desk
@@ -61,7 +51,7 @@ ENTRIES = (
 
 
 class LedgerApp(App[None]):
-    """Shows one ledger and one store of sessions, live. Run it with `run(app)`."""
+    """Shows homes, live. Run it with `run(app)`."""
 
     TITLE = "ledger-tui"
     CSS_PATH = "app.tcss"
@@ -87,10 +77,8 @@ class LedgerApp(App[None]):
 
     def __init__(
         self,
-        paths: Paths,
+        homes: Sequence[Home],
         *,
-        ledger: Path | None = None,
-        state: Path | None = None,
         clock: Callable[[], float] = time.time,
         mono: Callable[[], float] = time.monotonic,
         zone: tzinfo | None = None,
@@ -98,41 +86,11 @@ class LedgerApp(App[None]):
         label: str = "",
     ) -> None:
         super().__init__()
-        self.ledger_source = LedgerSource(paths, ledger=ledger, clock=clock)
-        self.state_source = StateSource(paths, state=state, clock=clock)
-        self.ledger_changed: Signal[LedgerChange] = Signal(self, "ledger")
-        self.state_changed: Signal[StateChange] = Signal(self, "state")
-        self.row_source = RowSource(self.ledger_source.path, clock=clock)
-        self.refusal_source = RefusalSource(self.ledger_source.path, clock=clock)
-        self.verdict_source = VerdictSource(
-            paths, ledger=self.ledger_source.path, state=self.state_source.path, clock=clock
-        )
-        self.record_source = RecordSource(self.ledger_source.path)
-        self.lineage = LiveSurvey(self.state_source.path, paths.home, paths.data, clock=clock, mono=mono)
-        self.lineage_changed: Signal[SurveyChange] = Signal(self, "lineage")
-        self._latest: LedgerChange | None = None
-        self._state_follower: Worker[None] | None = None
-        self._titles: dict[str, str] = {}
+        self.homes = tuple(HomeFeeds(self, home, clock=clock, mono=mono, zone=zone, label=label) for home in homes)
+        self.home = self.homes[0]
+        """The one whose screens are in front."""
         self.first_word = ""
         """What a person must be told once the app is there."""
-        self.desk = Desk(
-            ledger=self.ledger_source,
-            rows=self.row_source,
-            refusals=self.refusal_source,
-            verdicts=self.verdict_source,
-            policy_files=PolicyFiles(paths),
-            ledger_changed=self.ledger_changed,
-            state_changed=self.state_changed,
-            lineage=self.lineage,
-            lineage_changed=self.lineage_changed,
-            store_at_rest=self._store_at_rest,
-            clock=clock,
-            mono=mono,
-            zone=zone,
-            latest=lambda: self._latest,
-            titles=self._titles,
-            label=label,
-        )
         for theme in THEMES:
             self.register_theme(theme)
         if not (environ or os.environ).get("TEXTUAL_THEME"):
@@ -140,59 +98,19 @@ class LedgerApp(App[None]):
 
     async def on_mount(self) -> None:
         for entry in ENTRIES:
-            self.add_mode(entry.name, partial(entry.make, self.desk))
+            self.add_mode(entry.name, partial(entry.make, self.home.desk))
         await self.switch_mode(ENTRIES[0].name)
         if self.first_word:
             self.notify(self.first_word, severity="warning", timeout=15, markup=False)
-        self._follow_ledger()
-        self._state_follower = self._follow_state()
-        self._follow_lineage()
-
-    @work(group="ledger")
-    async def _follow_ledger(self) -> None:
-        """Hand on every change of the ledger. What goes wrong there is told by the change's own health."""
-        async for change in self.ledger_source.changes():
-            self._latest = change
-            self.ledger_changed.publish(change)
-
-    @work(group="state")
-    async def _follow_state(self) -> None:
-        """The same for the host's sessions."""
-        async for change in self.state_source.changes():
-            if change.reset:
-                self._titles.clear()
-            self._titles.update((key, info.title or "") for key, info in change.sessions.items())
-            self.state_changed.publish(change)
-
-    @work(group="lineage")
-    async def _follow_lineage(self) -> None:
-        """The sessions as a whole, while a screen looks at them."""
-        async with aclosing(self.lineage.changes()) as changes:
-            async for change in changes:
-                self.lineage_changed.publish(change)
-
-    @asynccontextmanager
-    async def _store_at_rest(self) -> AsyncIterator[None]:
-        """Closes the app's own readers of the session store, and opens them again afterwards, whatever happened."""
-        if self._state_follower is not None:
-            self._state_follower.cancel()
-            with suppress(WorkerError):
-                await self._state_follower.wait()
-        await self.lineage.rest(True)
-        await self.state_source.let_go()
-        try:
-            yield
-        finally:
-            await self.lineage.rest(False)
-            self.lineage.again()
-            self._state_follower = self._follow_state()
+        for home in self.homes:
+            home.follow()
 
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_check_record(self) -> None:
-        self.push_screen(RecordCheckScreen(self.record_source))
+        self.push_screen(RecordCheckScreen(self.home.record_source))
 
 
 def make_app(
@@ -210,18 +128,16 @@ def make_app(
 
     `label` stands beside every screen's name: a simulation must say that it is one.
     """
-    return LedgerApp(paths, ledger=ledger, state=state, clock=clock, mono=mono, zone=zone, environ=environ, label=label)
+    homes = [Home(paths, ledger, state)]
+    return LedgerApp(homes, clock=clock, mono=mono, zone=zone, environ=environ, label=label)
 
 
 @asynccontextmanager
 async def opened(app: LedgerApp) -> AsyncIterator[LedgerApp]:
     """The app's sources, open for as long as the app may run. They are closed after it, whatever happened."""
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(app.ledger_source)
-        await stack.enter_async_context(app.row_source)
-        await stack.enter_async_context(app.refusal_source)
-        await stack.enter_async_context(app.state_source)
-        stack.push_async_callback(app.verdict_source.end)
+        for home in app.homes:
+            await stack.enter_async_context(home.opened())
         yield app
 
 

@@ -32,8 +32,9 @@ def apply(app: LedgerApp, config: Config) -> None:
     if config.theme:
         app.theme = config.theme
     app.set_keymap(_with_neighbours(config.keys))
-    app.ledger_source.at_most_every(config.refresh["ledger_s"])
-    app.state_source.at_most_every(config.refresh["sessions_s"])
+    for home in app.homes:
+        home.ledger_source.at_most_every(config.refresh["ledger_s"])
+        home.state_source.at_most_every(config.refresh["sessions_s"])
 
 
 def _with_neighbours(keys: Mapping[str, str]) -> dict[str, str]:

@@ -67,8 +67,8 @@ async def test_an_action_that_shares_its_key_keeps_it(started: Started) -> None:
 
 async def test_pace(started: Started) -> None:
     async with started("[refresh]\nledger_s = 3\n") as run:
-        assert run.app.ledger_source._floor_s == 3
-        assert run.app.state_source._floor_s == 0.5
+        assert run.app.home.ledger_source._floor_s == 3
+        assert run.app.home.state_source._floor_s == 0.5
 
 
 @pytest.mark.parametrize("text", ['theme = "nird"', 'theme = "nord"\nkeys.calls.filter = "x"', "theme ="])

@@ -268,14 +268,14 @@ async def test_a_long_reading_shows_how_far_it_has_come_and_can_be_left(
     ledger.db.execute("COMMIT")
     go_on = asyncio.Event()
     async with start() as run:
-        page = run.app.row_source.page
+        page = run.app.home.row_source.page
 
         async def halting(after_id: int) -> list[RawRow]:
             if after_id:
                 await go_on.wait()
             return await page(after_id)
 
-        monkeypatch.setattr(run.app.row_source, "page", halting)
+        monkeypatch.setattr(run.app.home.row_source, "page", halting)
         await run.press("2")
         await run.until_shown("Scoring: 1,000 of 1,501 calls, the score is not final")
         await run.press("tab")
@@ -293,16 +293,16 @@ async def test_a_reading_that_fails_claims_no_score_and_starts_over(
 ) -> None:
     a_risky_day(ledger)
     async with start() as run:
-        page = run.app.row_source.page
+        page = run.app.home.row_source.page
 
         async def failing(after_id: int) -> list[RawRow]:
             raise SourceError(ledger.paths.ledger, "is locked by another process", "try again in a moment")
 
-        monkeypatch.setattr(run.app.row_source, "page", failing)
+        monkeypatch.setattr(run.app.home.row_source, "page", failing)
         await run.press("2")
         await run.until_shown("is locked by another process", "scoring…")
         assert "of 100" not in run.text
-        monkeypatch.setattr(run.app.row_source, "page", page)
+        monkeypatch.setattr(run.app.home.row_source, "page", page)
         ledger.done("terminal", {"command": "make"}, ago=1)
         await run.until_shown("32 of 100", "in 6 calls")
         assert "is locked" not in run.text

@@ -87,7 +87,7 @@ async def test_what_was_not_read_yet_is_refused_and_never_written(
         screen = await to_change(run)
         seen = screen.model.plan
         with monkeypatch.context() as blind:
-            blind.setattr(live_module, "_mark", lambda _path: run.app.desk.lineage._mark)
+            blind.setattr(live_module, "_mark", lambda _path: run.app.home.desk.lineage._mark)
             elsewhere(store, OTHER_CHAT)
             await run.press("n")
             await run.type("repair")

@@ -224,7 +224,7 @@ async def test_the_app_holds_nothing_open_while_it_writes_and_follows_again(
         assert held == [[]]
         with sqlite3.connect(incident) as db:
             db.execute("UPDATE sessions SET title = 'A new title' WHERE id = ?", (ORPHAN,))
-        await run.until(lambda: run.app.desk.titles.get(ORPHAN) == "A new title", "the title")
+        await run.until(lambda: run.app.home.desk.titles.get(ORPHAN) == "A new title", "the title")
         await run.press("q")
         await run.until_shown("A new title")
 

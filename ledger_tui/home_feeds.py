@@ -1,0 +1,137 @@
+"""One home as the app holds it: its sources, the signals of their changes, and the desk that its screens get."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.signal import Signal
+from textual.worker import Worker, WorkerError
+
+from agent_ledger.engine.paths import Paths
+from ledger_tui.routing.live import LiveSurvey, SurveyChange
+from ledger_tui.sources.ledger import LedgerChange, LedgerSource
+from ledger_tui.sources.policy_files import PolicyFiles
+from ledger_tui.sources.record import RecordSource
+from ledger_tui.sources.refusals import RefusalSource
+from ledger_tui.sources.scored_rows import RowSource
+from ledger_tui.sources.state import StateChange, StateSource
+from ledger_tui.sources.verdicts import VerdictSource
+from screens.feeds import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Which home is meant, or which ledger and store apart from it."""
+
+    paths: Paths
+    ledger: Path | None = None
+    state: Path | None = None
+    name: str = ""
+    """What it is called beside other homes; empty where it is the only one."""
+
+
+class HomeFeeds:
+    """The feeds of one home. Nothing is opened before `opened`, and nothing is followed before `follow`."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        home: Home,
+        *,
+        clock: Callable[[], float],
+        mono: Callable[[], float],
+        zone: tzinfo | None,
+        label: str,
+    ) -> None:
+        self._app = app
+        self.name = home.name
+        paths = home.paths
+        self.ledger_source = LedgerSource(paths, ledger=home.ledger, clock=clock)
+        self.state_source = StateSource(paths, state=home.state, clock=clock)
+        ledger, state = self.ledger_source.path, self.state_source.path
+        self.row_source = RowSource(ledger, clock=clock)
+        self.refusal_source = RefusalSource(ledger, clock=clock)
+        self.verdict_source = VerdictSource(paths, ledger=ledger, state=state, clock=clock)
+        self.record_source = RecordSource(ledger)
+        self.lineage = LiveSurvey(state, paths.home, paths.data, clock=clock, mono=mono)
+        self.ledger_changed: Signal[LedgerChange] = Signal(app, "ledger")
+        self.state_changed: Signal[StateChange] = Signal(app, "state")
+        self.lineage_changed: Signal[SurveyChange] = Signal(app, "lineage")
+        self.latest: LedgerChange | None = None
+        self._titles: dict[str, str] = {}
+        self._state_follower: Worker[None] | None = None
+        self.desk = Desk(
+            ledger=self.ledger_source,
+            rows=self.row_source,
+            refusals=self.refusal_source,
+            verdicts=self.verdict_source,
+            policy_files=PolicyFiles(paths),
+            ledger_changed=self.ledger_changed,
+            state_changed=self.state_changed,
+            lineage=self.lineage,
+            lineage_changed=self.lineage_changed,
+            store_at_rest=self._store_at_rest,
+            clock=clock,
+            mono=mono,
+            zone=zone,
+            latest=lambda: self.latest,
+            titles=self._titles,
+            label=label,
+        )
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Its sources, open for as long as the app may run. They are closed after it, whatever happened."""
+        async with AsyncExitStack() as stack:
+            for source in (self.ledger_source, self.row_source, self.refusal_source, self.state_source):
+                await stack.enter_async_context(source)
+            stack.push_async_callback(self.verdict_source.end)
+            yield
+
+    def follow(self) -> None:
+        """Hand on every change from now on, until the app ends."""
+        self._app.run_worker(self._follow_ledger(), group="ledger")
+        self._state_follower = self._app.run_worker(self._follow_state(), group="state")
+        self._app.run_worker(self._follow_lineage(), group="lineage")
+
+    async def _follow_ledger(self) -> None:
+        """Every change of the ledger. What goes wrong there is told by the change's own health."""
+        async for change in self.ledger_source.changes():
+            self.latest = change
+            self.ledger_changed.publish(change)
+
+    async def _follow_state(self) -> None:
+        """The same for the host's sessions."""
+        async for change in self.state_source.changes():
+            if change.reset:
+                self._titles.clear()
+            self._titles.update((key, info.title or "") for key, info in change.sessions.items())
+            self.state_changed.publish(change)
+
+    async def _follow_lineage(self) -> None:
+        """The sessions as a whole, while a screen looks at them."""
+        async with aclosing(self.lineage.changes()) as changes:
+            async for change in changes:
+                self.lineage_changed.publish(change)
+
+    @asynccontextmanager
+    async def _store_at_rest(self) -> AsyncIterator[None]:
+        """Closes the app's own readers of the session store, and opens them again afterwards, whatever happened."""
+        if self._state_follower is not None:
+            self._state_follower.cancel()
+            with suppress(WorkerError):
+                await self._state_follower.wait()
+        await self.lineage.rest(True)
+        await self.state_source.let_go()
+        try:
+            yield
+        finally:
+            await self.lineage.rest(False)
+            self.lineage.again()
+            self._state_follower = self._app.run_worker(self._follow_state(), group="state")
