@@ -1,62 +1,73 @@
 """Calls in the order of a pane, each found by its id. Pure values, no Textual.
 
-`SortedCalls` holds all rows of a kind. `Window` holds a stretch of a list that may be far longer in the ledger.
+`SortedRows` holds all rows of a kind. `Window` holds a stretch of a list that may be far longer in the ledger.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 from agent_ledger.engine.records import Call
 
 WINDOW_LIMIT = 5000
 """Rows that a window keeps at most; what falls out at the far end is fetched again when somebody goes there."""
 
-Key = tuple[float, int]
+Id = TypeVar("Id")
 
 
-class SortedCalls:
-    """Rows by a sort key, lowest first, ties by id. One insertion is one binary search."""
+class Named(Protocol):
+    """A row that its id names."""
+
+    @property
+    def id(self) -> Any: ...
+
+
+Row = TypeVar("Row", bound=Named)
+
+
+class SortedRows(Generic[Id, Row]):
+    """Rows by a rank, lowest first, ties by id; ids can be compared. One insertion is one binary search."""
 
     def __init__(self) -> None:
-        self._keys: list[Key] = []
-        self._calls: dict[int, tuple[Key, Call]] = {}
+        self._keys: list[tuple[float, Any]] = []
+        self._rows: dict[Id, tuple[tuple[float, Any], Row]] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __contains__(self, call_id: int) -> bool:
-        return call_id in self._calls
+    def __contains__(self, id: Id) -> bool:
+        return id in self._rows
 
-    def __iter__(self) -> Iterator[Call]:
-        return (self._calls[call_id][1] for _, call_id in self._keys)
+    def __iter__(self) -> Iterator[Row]:
+        return (self._rows[id][1] for _, id in self._keys)
 
-    def at(self, index: int) -> Call:
-        return self._calls[self._keys[index][1]][1]
+    def at(self, index: int) -> Row:
+        return self._rows[self._keys[index][1]][1]
 
-    def get(self, call_id: int) -> Call | None:
-        found = self._calls.get(call_id)
+    def get(self, id: Id) -> Row | None:
+        found = self._rows.get(id)
         return None if found is None else found[1]
 
-    def index(self, call_id: int) -> int | None:
-        found = self._calls.get(call_id)
+    def index(self, id: Id) -> int | None:
+        found = self._rows.get(id)
         return None if found is None else bisect_left(self._keys, found[0])
 
-    def put(self, call: Call, rank: float) -> None:
+    def put(self, row: Row, rank: float) -> None:
         """Insert a row, or replace the one with its id."""
-        key = (rank, call.id)
-        found = self._calls.get(call.id)
+        key = (rank, row.id)
+        found = self._rows.get(row.id)
         if found is not None and found[0] != key:
-            self.drop(call.id)
+            self.drop(row.id)
             found = None
         if found is None:
             insort(self._keys, key)
-        self._calls[call.id] = (key, call)
+        self._rows[row.id] = (key, row)
 
-    def drop(self, call_id: int) -> Call | None:
+    def drop(self, id: Id) -> Row | None:
         """Take a row out; None when it was not there."""
-        found = self._calls.pop(call_id, None)
+        found = self._rows.pop(id, None)
         if found is None:
             return None
         del self._keys[bisect_left(self._keys, found[0])]
@@ -64,7 +75,11 @@ class SortedCalls:
 
     def clear(self) -> None:
         self._keys.clear()
-        self._calls.clear()
+        self._rows.clear()
+
+
+SortedCalls = SortedRows[int, Call]
+"""The calls of one ledger."""
 
 
 class Window:

@@ -292,25 +292,34 @@ class CallTable(LineList):
         return self._rows.index(key) if isinstance(key, int) else None
 
     def row_cells(self, index: int, width: int) -> Sequence[Cell]:
-        call = self._rows.at(index)
+        call, facts = self._row(index)
         cells: list[Cell] = []
         for column, size in self._layout(width):
-            text, style = column.text(call, self._facts)
+            text, style = column.text(call, facts)
             cells.append(("  " if cells else " ", ""))
             if column.mark is not None and cell_len(text) < size - 1:
-                mark, its_style = column.mark(call, self._facts)
+                mark, its_style = column.mark(call, facts)
                 cells += [(fit(text, size - 1), style), (fit(mark, 1), its_style)]
             else:
                 cells.append((fit_right(text, size) if column.right else fit(text, size), style))
         return cells
 
+    def _row(self, index: int) -> tuple[Call, CallFacts]:
+        """The call at `index`, and who judges it."""
+        return self._rows.at(index), self._facts
+
     def heading_cells(self, width: int) -> Sequence[Cell]:
-        line = " "
-        for column, size in self._layout(width):
-            line += (fit_right(column.title, size) if column.right else fit(column.title, size)) + "  "
+        line = self._titles(width)
         # The pane's own title stands where the state's would be, and may reach into the room before the next one.
         title = f" {self._title} {self._count_text} "
         return [(title, "line-list--title"), (line[len(title) :], "")]
+
+    def _titles(self, width: int) -> str:
+        """The titles of the columns in a line."""
+        line = " "
+        for column, size in self._layout(width):
+            line += (fit_right(column.title, size) if column.right else fit(column.title, size)) + "  "
+        return line
 
     def empty_text(self) -> str:
         return f" {self._empty}"
