@@ -89,7 +89,7 @@ class PostureScreen(RecordScreen):
         yield Static("", id="brief", markup=False)
         with Horizontal(id="body"):
             yield AsiList((ALL, *self.model.ids), self._asi_row, id="ids")
-            yield FindingTable(self.model, lambda one: self._clock_text(one.at), id="findings")
+            yield FindingTable(self.model, lambda one: self._clock_text(one.at), self._name_of, id="findings")
         yield Static("", id="evidence", markup=False)
         yield PromptBar(id="prompt")
         yield Static("", id="limits", markup=False)

@@ -19,28 +19,39 @@ class Step:
     """The score after this finding and all above it."""
 
 
+_LONGEST_RULE = len("loader-config-write")
+
+
 class FindingTable(RecordTable[Step]):
     """Findings in the order in which they are subtracted, oldest call first."""
 
-    def __init__(self, steps: Records[Step], time_of: Callable[[Finding], str], *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        steps: Records[Step],
+        time_of: Callable[[Finding], str],
+        name_of: Callable[[str], str],
+        *,
+        id: str | None = None,
+    ) -> None:
+        """`name_of` gives the name of a session by its id."""
         # The last line is the score: nothing moves the view while somebody goes through the column.
-        super().__init__("", steps, _fields(time_of), follow=False, id=id)
+        super().__init__("", steps, _fields(time_of, name_of), follow=False, id=id)
 
 
-def _fields(time_of: Callable[[Finding], str]) -> Sequence[Field[Step]]:
+def _fields(time_of: Callable[[Finding], str], name_of: Callable[[str], str]) -> Sequence[Field[Step]]:
     def style(step: Step) -> str:
         return severity_style(step.finding.severity)
 
     return (
         Field("PTS", 3, lambda step: (f"−{step.finding.weight}", style(step)), right=True),
         Field("FROM 100", 8, lambda step: (_left(step.left), "record--strong"), right=True),
-        Field("SEVERITY", 8, lambda step: (step.finding.severity, style(step)), from_width=84),
-        Field("ASI", 9, lambda step: (_asi(step.finding.asi), "record--quiet"), from_width=70),
-        Field("RULE", 16, lambda step: (step.finding.rule, "record--name")),
+        Field("SEVERITY", 8, lambda step: (step.finding.severity, style(step)), from_width=110),
+        Field("ASI", 9, lambda step: (_asi(step.finding.asi), "record--quiet"), from_width=90),
+        Field("RULE", 16, lambda step: (step.finding.rule, "record--name"), roomy=(66, _LONGEST_RULE)),
         Field("CALL", 7, lambda step: (f"#{step.finding.ledger_id}", "record--quiet"), right=True, from_width=58),
         Field("TIME", 11, lambda step: (time_of(step.finding), "record--quiet"), right=True, from_width=100),
-        Field("TOOL", 14, lambda step: (step.finding.tool_name, "record--name"), from_width=116),
-        Field("SESSION", 16, lambda step: (step.finding.session_id or "", "record--quiet"), tail=True, from_width=140),
+        Field("TOOL", 14, lambda step: (step.finding.tool_name, "record--name"), from_width=150),
+        Field("SESSION", 16, lambda step: (name_of(step.finding.session_id or ""), "record--quiet"), from_width=130),
         Field("EVIDENCE", 0, lambda step: (step.finding.evidence, "")),
     )
 

@@ -35,6 +35,12 @@ class Field(Generic[Record]):
     """What is too long loses its beginning: ids differ at their ends."""
     from_width: int = 0
     """Shown only in a table at least this wide."""
+    roomy: tuple[int, int] | None = None
+    """From which width of the table on it has how many cells instead."""
+
+    def width_in(self, table: int) -> int:
+        """Its cells in a table of this width."""
+        return self.roomy[1] if self.roomy and table >= self.roomy[0] else self.width
 
 
 class RecordTable(LineList, Generic[Record]):
@@ -111,9 +117,9 @@ class RecordTable(LineList, Generic[Record]):
 
     def _layout(self, width: int) -> list[tuple[Field[Any], int]]:
         """The columns that fit, with their final widths."""
-        shown = [field for field in self._fields if field.from_width <= width]
-        fixed = 1 + sum(field.width + 2 for field in shown) - 2
-        return [(field, field.width or max(0, width - fixed)) for field in shown]
+        shown = [(field, field.width_in(width)) for field in self._fields if field.from_width <= width]
+        fixed = 1 + sum(own + 2 for _, own in shown) - 2
+        return [(field, own or max(0, width - fixed)) for field, own in shown]
 
 
 def severity_style(severity: str) -> str:
