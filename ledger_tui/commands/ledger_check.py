@@ -9,10 +9,11 @@ import typer
 from agent_ledger.engine.chain import words
 from agent_ledger.engine.chain.report import Checked, Head, head_of
 from agent_ledger.engine.inert import inert
-from ledger_tui.commands.errors import DONE, FOUND, usage
+from ledger_tui.commands.errors import DONE, FOUND, unreadable, usage
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.progress import progress
+from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.record import check_ledger
 
 
@@ -49,8 +50,13 @@ def _expected(text: str | None) -> Head | None:
 
 
 def _check(place: Place, expected: Head | None, *, quiet: bool) -> Checked:
-    with progress("checking the calls", quiet=quiet) as tell:
-        return check_ledger(place.ledger, tell, expected)
+    try:
+        with progress("checking the calls", quiet=quiet) as tell:
+            return check_ledger(place.ledger, tell, expected, copied=place.shipped is not None)
+    except SourceError as error:
+        if place.shipped is None:
+            raise
+        raise unreadable(f"{place.ledger_name} {error.reason}: {error.remedy}.") from error
 
 
 def _fine(report: Checked, expected: Head | None) -> bool:
@@ -59,14 +65,17 @@ def _fine(report: Checked, expected: Head | None) -> bool:
 
 
 def as_json(place: Place, report: Checked) -> dict[str, Any]:
-    """The document of `--json`."""
-    return {"ledger": inert(str(place.ledger)), **words.as_json(report)}
+    """The document of `--json`. Of a shipped ledger, `ledger` is its path on its own machine."""
+    if place.shipped is None:
+        return {"ledger": inert(str(place.ledger)), **words.as_json(report)}
+    source = place.shipped.source
+    return {"home": source.name, "ledger": source.place, "shipped": source.shipped, **words.as_json(report)}
 
 
 def as_text(place: Place, report: Checked, *, asked: bool = False) -> list[str]:
     """The same for a person. `asked`: for a head, by --expect."""
     if report.state == "empty":
-        return [f"Nothing recorded yet: {inert(str(place.ledger))} holds no call."]
+        return [f"Nothing recorded yet: {inert(place.ledger_name)} holds no call."]
     return words.as_text(report, asked=asked)
 
 

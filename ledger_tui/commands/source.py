@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ledger_tui.ship.following import Following
     from ledger_tui.sources.copied import CopiedLedger
 
-COMMANDS = ("status", "calls", "watch", "posture", "export")
+COMMANDS = ("status", "calls", "watch", "posture", "ledger-check", "export")
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import Inert
 from ledger_tui.sources.copied import CopiedLedger
-from ledger_tui.sources.raw_rows import BESIDE, KEYS, Row
+from ledger_tui.sources.raw_rows import BESIDE, KEYS, Position, Row
 
 from . import tables
+from .cells import HIDDEN
 from .tables import SOURCE, execute
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _FIRST = -(2**63)
 PAGE = 2000
+
+_SEALED = {"ledger": "id", "amendment": "ledger_id"}
+"""Tables whose rows are in the chain, and by which column the call of each is named."""
 
 _SHOWN = 10
 """How many ledgers a sentence names."""
@@ -90,7 +94,7 @@ class Brought:
             execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             found = execute(
                 connection,
-                f"SELECT writings FROM {SOURCE} WHERE host = %s AND ledger = %s",
+                f"SELECT writings, shipped_to FROM {SOURCE} WHERE host = %s AND ledger = %s",
                 (self.source.host, self.source.ledger),
             ).fetchall()
             writings = int(found[0][0] or 0) if found else None
@@ -100,6 +104,7 @@ class Brought:
             try:
                 with self._copy:
                     self._bring(connection)
+                    self._copy.is_moment(_is_moment(found[0][1]))
             except BaseException:
                 self._changed, self._last = before
                 raise
@@ -108,19 +113,25 @@ class Brought:
 
     def _bring(self, connection: Connection) -> None:
         while rows := self._calls(connection):
-            self._copy.put("ledger", rows)
+            self._put("ledger", rows)
             self._changed = (rows[-1]["changed"], rows[-1]["id"])
         for table, last in self._last.items():
             key = KEYS[table]
             while rows := self._read(connection, table, f'AND "{key}" > %s ORDER BY "{key}" LIMIT {PAGE}', (last,)):
-                self._copy.put(table, rows)
+                self._put(table, rows)
                 self._last[table] = last = rows[-1][key]
         for table in (*BESIDE, "chain_head"):
-            self._copy.put(table, self._read(connection, table, "", ()))
+            self._put(table, self._read(connection, table, "", ()))
         # Calls without a counter, by other software: their changes show in nothing else.
-        self._copy.put("ledger", self._read(connection, "ledger", "AND changed IS NULL", ()))
+        self._put("ledger", self._read(connection, "ledger", "AND changed IS NULL", ()))
         for table in ("ledger", "verdict", "amendment"):
             self._drop_gone(connection, table)
+
+    def _put(self, table: str, rows: Sequence[Row]) -> None:
+        self._copy.put(table, rows)
+        if table in _SEALED:
+            calls = [row[_SEALED[table]] for row in rows if HIDDEN in row]
+            self._copy.altered(call for call in calls if isinstance(call, int))
 
     def _calls(self, connection: Connection) -> list[Row]:
         changed, last = self._changed
@@ -139,3 +150,11 @@ class Brought:
         if count != self._copy.count(table):
             found = execute(connection, f'SELECT "{KEYS[table]}" FROM {tables.name_of(table)} {whose[0]}', whose[1])
             self._copy.keep_only(table, {key for (key,) in found.fetchall()})
+
+
+def _is_moment(shipped_to: str | None) -> bool:
+    """Is what is shipped so far one moment of the ledger? Not so in the middle of a round, or where one broke off."""
+    try:
+        return not Position.of(shipped_to or "").more
+    except (ValueError, TypeError):
+        return False

@@ -1,7 +1,7 @@
 """One row of a ledger as the engine takes it, and back: secrets taken out once more, no cell lost.
 
 SQLite keeps anything in any column; an engine's columns take one kind. What does not fit stands in the column `odd`,
-as JSON of column to value, and NULL in its place.
+as JSON of column to value, and in its place NULL, or the same number of the other kind.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ def outgoing(row: Mapping[str, Any], kinds: Mapping[str, str]) -> list[Any]:
         if not _fits(value, kind):
             odd[name] = {"hex": value.hex()} if isinstance(value, bytes) else value
             value = None
+        elif kind == "REAL" and isinstance(value, int):
+            odd[name] = value  # In an engine it becomes another kind of number.
         values.append(float(value) if kind == "REAL" and value is not None else value)
     return [*values, json.dumps(odd) if odd else None, hide.hidden or None]
 
 
 def incoming(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as it stood in the ledger, from the engine's columns."""
+    """The row as it stood in the ledger, from the engine's columns; with `secrets_hidden` where some were."""
     odd = json.loads(values[ODD]) if values.get(ODD) else {}
-    row = {name: value for name, value in values.items() if name not in (ODD, HIDDEN)}
+    row = {name: value for name, value in values.items() if name != ODD and (name != HIDDEN or value)}
     for name, value in odd.items():
         row[name] = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
     return row

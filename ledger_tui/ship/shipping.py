@@ -132,7 +132,7 @@ class Shipper:
             connection,
             f"INSERT INTO {SOURCE} (host, ledger, origin, place, begun, shipped_to) VALUES (%s, %s, %s, %s, %s, %s)"
             " ON CONFLICT (host, ledger) DO NOTHING",
-            (self.host, name, origin, inert(str(self.path)), utc_text(self.clock()), Position().text()),
+            (self.host, name, origin, inert(str(self.path)), utc_text(self.clock()), Position(more=True).text()),
         )
         return Shipped(self.host, name, begun=True)
 

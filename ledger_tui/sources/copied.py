@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
 from agent_ledger.engine import schema
-from agent_ledger.engine.chain.spans import PRUNED
 from agent_ledger.engine.paths import Paths
 
-from .raw_rows import KEYS, RawLedger, Row, kinds
+from .raw_rows import KEYS, Row, kinds
 
 _DELETED_AT_ONCE = 500
+
+_AS_IT_COMES = "CREATE TABLE ledger(id INTEGER PRIMARY KEY AUTOINCREMENT, {})".format(
+    ", ".join(name for name in schema.COLUMNS if name != "id")
+)
+"""Without kinds: by them SQLite would make 5 of a '5' that stands, and was sealed, so in a ledger of other software."""
+
+_ABOUT = (
+    "CREATE TABLE copied_moment(whole INTEGER NOT NULL)",
+    "INSERT INTO copied_moment VALUES(0)",
+    "CREATE TABLE copied_altered(ledger_id INTEGER PRIMARY KEY)",
+)
+"""What is known of the copying stands in the copy itself, so that it is of one moment with the rows."""
+
+
+def altered_calls(connection: sqlite3.Connection) -> frozenset[int] | None:
+    """The calls of a copy of which cells were changed on the way; None where the copy is no whole moment of its ledger.
+
+    Only for a file that a `CopiedLedger` made: anybody can write such tables into another one. Raises sqlite3.Error.
+    """
+    ((whole,),) = connection.execute("SELECT whole FROM copied_moment").fetchall()
+    found = connection.execute("SELECT ledger_id FROM copied_altered").fetchall()
+    return frozenset(number for (number,) in found) if whole else None
 
 
 class CopiedLedger:
@@ -29,7 +50,10 @@ class CopiedLedger:
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(self._open()) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(_AS_IT_COMES)
             schema.prepare(connection)
+            for statement in _ABOUT:
+                connection.execute(statement)
         self._connection = self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -74,17 +98,13 @@ class CopiedLedger:
             part = gone[start : start + _DELETED_AT_ONCE]
             self._connection.execute(f"DELETE FROM {table} WHERE {key} IN ({','.join('?' * len(part))})", part)
 
-    def drop_pruned(self) -> None:
-        """Takes out what `prune` took out of the ledger that this is a copy of: its chain says that they are gone."""
-        for one in RawLedger(self._connection, {"amendment": []}).prunings():
-            spared = ", ".join(map(str, one.kept))
-            for table, key, more in (
-                ("ledger", "id", ""),
-                ("verdict", "ledger_id", ""),
-                ("amendment", "ledger_id", f" AND kind <> '{PRUNED}'"),
-            ):
-                where = f"{key} BETWEEN ? AND ? AND {key} NOT IN ({spared}){more}"
-                self._connection.execute(f"DELETE FROM {table} WHERE {where}", (one.first, one.last))
+    def is_moment(self, whole: bool) -> None:
+        """Is what stands here by now one whole moment of the ledger?"""
+        self._connection.execute("UPDATE copied_moment SET whole=?", (whole,))
+
+    def altered(self, calls: Iterable[int]) -> None:
+        """Of these calls cells were changed on the way."""
+        self._connection.executemany("INSERT OR IGNORE INTO copied_altered VALUES(?)", [(one,) for one in calls])
 
     def close(self) -> None:
         self._connection.close()

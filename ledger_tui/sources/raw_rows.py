@@ -64,6 +64,8 @@ class Position:
     amendment_mark: str = ""
     mirrored: int = _FIRST
     """Number of the last pruning that was repeated at the copy; see `prunings`."""
+    more: bool = False
+    """Did more lie behind it when it was reached? Until then a copy is no moment of the ledger."""
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -156,7 +158,7 @@ class RawLedger:
             more = any(len(part) == size for part in (counted, uncounted, *rows.values()))
             rows["chain_head"] = self._rows("chain_head", "ORDER BY id LIMIT 1", ())
         rows["ledger"] = counted + uncounted
-        return Page(rows, _moved(position, rows, counted, uncounted), more)
+        return Page(rows, replace(_moved(position, rows, counted, uncounted), more=more), more)
 
     def _calls(self, position: Position, size: int) -> tuple[list[Row], list[Row]]:
         """Calls with a change counter, and those without."""

@@ -13,10 +13,13 @@ from agent_ledger.engine.chain.report import Checked, Head
 from agent_ledger.engine.schema import VERSION
 
 from . import snapshot
-from .guard import SourceError
+from .copied import altered_calls
+from .guard import STALE, SourceError
 
 BREATH_S = 0.002
 """Pause after each word of progress, so that whoever draws meanwhile gets its turn."""
+
+_AGAIN = "it is under way, or was broken off; check again once one is through"
 
 
 class StoppedError(Exception):
@@ -26,8 +29,9 @@ class StoppedError(Exception):
 class RecordSource:
     """Checks one ledger, once for each time it is asked."""
 
-    def __init__(self, ledger: Path) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Path, *, copied: bool = False) -> None:
+        """`copied`: is it a `CopiedLedger`?"""
+        self._ledger, self._copied = ledger, copied
 
     async def check(self, watch: Watch) -> Checked:
         """The whole chain. Raises SourceError, StoppedError."""
@@ -38,15 +42,20 @@ class RecordSource:
 
     def _check(self, watch: Watch) -> Checked:
         try:
-            return check_ledger(self._ledger, watch.note)
+            return check_ledger(self._ledger, watch.note, copied=self._copied)
         except SourceError as error:
             if error.state == "missing":
                 return Checked()
             raise
 
 
-def check_ledger(path: Path, tell: Callable[[int, int], None], expected: Head | None = None) -> Checked:
-    """Check the chain of a ledger; `tell` gets the calls seen so far and all there are. Raises SourceError."""
+def check_ledger(
+    path: Path, tell: Callable[[int, int], None], expected: Head | None = None, *, copied: bool = False
+) -> Checked:
+    """Check the chain of a ledger; `tell` gets the calls seen so far and all there are. Raises SourceError.
+
+    `copied`: it is a `CopiedLedger`, which tells itself what became of it on the way.
+    """
     with snapshot.reading_ledger(path) as ledger:
         if not ledger.shape.columns:
             return Checked()
@@ -54,7 +63,11 @@ def check_ledger(path: Path, tell: Callable[[int, int], None], expected: Head | 
         if version > VERSION and "issue_seal" in ledger.shape.columns:
             raise SourceError(path, "is by a newer plugin", "update ledger-tui to check it")
         (total,) = ledger.connection.execute("SELECT count(*) FROM ledger").fetchone()
-        return check_chain(ledger.connection, lambda rows: tell(rows, total), expected)
+        ledger.connection.execute("BEGIN")
+        altered = altered_calls(ledger.connection) if copied else None
+        if copied and altered is None:
+            raise SourceError(path, "holds a round of ship in part", _AGAIN, state=STALE)
+        return check_chain(ledger.connection, lambda rows: tell(rows, total), expected, altered)
 
 
 class Watch:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,6 @@ from tests.security.programs import environment
 from .engines import Engine
 from .test_brought import rows
 from .test_rounds import full, here, ship
-
-
-@pytest.fixture
-def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder for temporary files, which is empty again afterwards."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    yield folder
-    assert list(folder.iterdir()) == []
-
 
 Said = tuple[int, str, str]
 
@@ -122,7 +110,7 @@ def test_fail_on(both: Any) -> None:
     "words",
     [
         ("sessions",), ("doctor",), ("verify",), ("prune", "--keep", "1", "--apply"), ("repair-routing",), (),
-        ("policy", "report"), ("ledger-check",), ("ship", "--to", "postgresql://db.example/f"),
+        ("policy", "report"), ("ship", "--to", "postgresql://db.example/f"),
         ("export", "sessions", "--format", "json"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ holds the records whose place in time has not been reached yet, which are those 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..schema import COLUMNS, columns_of
@@ -39,24 +39,28 @@ _NO_REST = (None,) * len(_REST)
 
 
 def check_chain(
-    connection: sqlite3.Connection, progress: Callable[[int], None] | None = None, expected: Head | None = None
+    connection: sqlite3.Connection,
+    progress: Callable[[int], None] | None = None,
+    expected: Head | None = None,
+    altered: Collection[int] | None = None,
 ) -> Checked:
     """Check a whole ledger. `progress` gets the rows seen so far; what it raises ends the check.
 
-    `expected`: a head that an earlier check gave and that somebody noted elsewhere. Opens a transaction of its own
-    unless the caller has one. Raises sqlite3.Error.
+    `expected`: a head that an earlier check gave and that somebody noted elsewhere. `altered`: of a copy that is kept
+    elsewhere, the calls of which cells were changed on the way, to hide secrets; in a copy also calls may stand that
+    `prune` took. Opens a transaction of its own unless the caller has one. Raises sqlite3.Error.
     """
     ours, usual = not connection.in_transaction, connection.text_factory
     if ours:
         connection.execute("BEGIN")
     try:
-        return _Check(connection, progress, expected).run()
+        return _Check(connection, progress, expected, altered).run()
     except sqlite3.OperationalError as error:
         if "UTF-8" not in str(error):
             raise
         # An edit can leave any bytes. Read so, every text takes longer.
         connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-        return _Check(connection, progress, expected).run()
+        return _Check(connection, progress, expected, altered).run()
     finally:
         connection.text_factory = usual
         if ours and connection.in_transaction:
@@ -65,10 +69,15 @@ def check_chain(
 
 class _Check:
     def __init__(
-        self, connection: sqlite3.Connection, progress: Callable[[int], None] | None, expected: Head | None
+        self,
+        connection: sqlite3.Connection,
+        progress: Callable[[int], None] | None,
+        expected: Head | None,
+        altered: Collection[int] | None,
     ) -> None:
         self._connection, self._progress, self._expected = connection, progress, expected
-        self._report = Checked()
+        self._copied, self._altered = altered is not None, altered or ()
+        self._report = Checked(altered=0 if self._copied else None)
         self._edited: list[tuple[Any, ...]] = []
         self._gaps: list[int] = []
         self._by_hand = 0
@@ -131,7 +140,7 @@ class _Check:
                 self._gap(expected, call_id - 1, at_head=expected == 1, covered=covered)
             expected = max(expected, call_id + 1)
             covered = covered or row[2] is not None
-            if call_id < 1 or (self._counting and self._pruned.took(call_id)):
+            if call_id < 1 or (self._counting and not self._copied and self._pruned.took(call_id)):
                 report.add(call_id, "added", f"Call #{call_id} {_NO_NUMBER if call_id < 1 else _PRUNED_NUMBER}.")
             elif row[2] is None:
                 self._unsealed(call_id, covered, had_one=row[3] is not None)
@@ -147,12 +156,16 @@ class _Check:
                 continue
             if not self._is_as_written(row, issued, settled, amendments):
                 self._not_as_written(row)
-            elif row[_STATUS] not in _UNSETTLED and not self._pruned.stays(call_id, settled.number if settled else 0):
+            elif not (self._copied or self._may_stay(row, settled)):
                 report.add(
                     call_id, "deleted", f"Calls behind #{call_id} are gone, and it was not `prune` that took them."
                 )
         amended.rest()
         self._after_last(expected)
+
+    def _may_stay(self, row: tuple[Any, ...], settled: Seal | None) -> bool:
+        """Could `prune` have left this row, and taken what is gone behind it?"""
+        return row[_STATUS] in _UNSETTLED or self._pruned.stays(row[0], settled.number if settled else 0)
 
     def _is_as_written(
         self, row: tuple[Any, ...], issued: Seal | None, settled: Seal | None, amendments: list[Amendment]
@@ -170,14 +183,16 @@ class _Check:
             return False  # A cell of a kind that nobody wrote.
 
     def _not_as_written(self, row: tuple[Any, ...]) -> None:
-        if len(self._edited) < _SUSPECTS:
+        if row[0] in self._altered:
+            self._report.altered = (self._report.altered or 0) + 1
+        elif len(self._edited) < _SUSPECTS:
             self._edited.append(row)
         else:
             self._report.add(row[0], "edited", _EDITED.format(row[0]))
 
     def _amendment_without_row(self, ledger_id: int | None, amendments: list[Amendment]) -> None:
         for amendment in amendments:
-            if amendment.has_place() and amendment.is_genuine():
+            if amendment.has_place() and (ledger_id in self._altered or amendment.is_genuine()):
                 self._order.add(amendment.seal, ledger_id)
             else:
                 whose = f"call #{ledger_id}" if isinstance(ledger_id, int) else "a call"
@@ -302,7 +317,7 @@ class _Check:
             return  # It may have gone with the rest.
         report.expected = False
         gone = report.head is None or expected.changed > report.head.changed
-        why = "the newest records are gone, or an older copy of the file was put back" if gone else "it was made anew"
+        why = f"the newest records are gone, or {_OLDER[self._copied]}" if gone else "it was made anew"
         report.add(None, "cut off" if gone else "edited", f"The head that was noted is not in this chain: {why}.")
 
     def _unmask(self) -> None:
@@ -318,6 +333,7 @@ class _Check:
                 self._report.add(call_id, "edited", _EDITED.format(call_id))
 
 
+_OLDER = ("an older copy of the file was put back", "were not shipped yet")
 _NO_NUMBER = "stands at a number that is never given"
 _PRUNED_NUMBER = "stands at a number whose call `prune` took: somebody put it there"
 _EDITED = "Call #{} is not as it was recorded: its cells were changed afterwards."

@@ -26,6 +26,12 @@ LIMITS = (
     " are notices, decisions of policies and the evidence of verdicts."
 )
 
+LIMITS_OF_COPY = (
+    "This is a copy at an engine. It tells what was shipped: nothing of what was changed or deleted on its own machine"
+    " since, nor of what is not shipped yet; and who can write the tables there can compute a new chain as well. Give"
+    " its head to ledger-check --expect on that machine: the ledger there must have it."
+)
+
 
 class Head(NamedTuple):
     """One record of the chain, by which everything before it is fixed."""
@@ -69,6 +75,9 @@ class Checked:
     """Rows at the head are gone without a record of it, as after a DELETE by a person."""
     unproven: int = 0
     """Records of which the one before went with such rows."""
+    altered: int | None = None
+    """Calls of a copy from which secrets were taken on the way: their place was checked, not what they say. None: no
+    copy."""
     broken: int = 0
     found: list[Broken] = field(default_factory=list)
     """The first of them, in the order of their rows."""
@@ -98,6 +107,11 @@ class Checked:
         if self.rows and self.uncovered == self.rows:
             return "not covered"
         return "pruned" if self.pruned else "whole"
+
+    @property
+    def limits(self) -> str:
+        """What it does not say."""
+        return LIMITS if self.altered is None else f"{LIMITS_OF_COPY} {LIMITS}"
 
     @property
     def proves(self) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..inert import inert
-from .report import LIMITS, Checked
+from .report import Checked
 
 SHOWN = 10
 """Findings that are told to a person; for programs there are up to a hundred."""
@@ -32,7 +32,8 @@ def as_json(report: Checked) -> dict[str, Any]:
         "expected": report.expected,
         "fixed_from": report.fixed_from,
         "proves": report.proves,
-        "limits": LIMITS,
+        "altered": report.altered,
+        "limits": report.limits,
     }
 
 
@@ -45,9 +46,9 @@ def as_text(report: Checked, *, asked: bool = False) -> list[str]:
     if report.uncovered and report.state != "not covered":
         older = ", being older than all that have one" if report.records else ""
         lines.append(f"{_calls(report.uncovered)} without a seal{older}: nothing can be told of them.")
-    lines += _gone(report)
+    lines += _altered(report) + _gone(report)
     lines += _head(report, asked)
-    return [*lines, *([report.proves] if report.whole and report.records else []), LIMITS]
+    return [*lines, *([report.proves] if report.whole and report.records else []), report.limits]
 
 
 def _verdict(report: Checked) -> str:
@@ -57,6 +58,16 @@ def _verdict(report: Checked) -> str:
     if report.state == "not covered":
         return f"{_calls(report.rows)}, none with a seal: there is nothing to check."
     return f"Whole: {_records(report.records)} of {_calls(report.rows - report.uncovered)}."
+
+
+def _altered(report: Checked) -> list[str]:
+    if not report.altered:
+        return []
+    whose = "it stands" if report.altered == 1 else "they stand"
+    return [
+        f"{_calls(report.altered)} with secrets that were hidden on the way: that {whose} in place is proven, what was"
+        " recorded is not."
+    ]
 
 
 def _gone(report: Checked) -> list[str]:
