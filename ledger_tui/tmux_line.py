@@ -10,26 +10,34 @@ import sys
 import time
 from datetime import UTC, datetime
 
+from ledger_tui.homes import distinct, profile_home, profile_name, with_profiles
+
 WIDTH = 40
 """Cells that the line may take in the status bar."""
 
 _WITH_VALUE = ("--hermes-home", "--profile", "--ledger", "--state")
+_REPEATED = ("--hermes-home", "--profile")
 _DEFAULT_GRACE_S = 120.0
 _BUSY_MS = 60
+_ALL_BUSY_MS = 90
+"""Milliseconds that are waited for locks: of one ledger, and of several together."""
 
-MARKS = {"pending": "○", "overdue": "▲", "ghost": "◆", "waiting": "…", "ok": "✓ "}
+MARKS = {"pending": "○", "overdue": "▲", "ghost": "◆", "waiting": "…", "ok": "✓ ", "unread": "?"}
 """The marks of the app (`widgets.look.GLYPHS`); a test holds the two together."""
 
-PLAIN_MARKS = {"pending": "", "overdue": "!", "ghost": "*", "waiting": "+", "ok": ""}
+PLAIN_MARKS = {"pending": "", "overdue": "!", "ghost": "*", "waiting": "+", "ok": "", "unread": "?"}
 
 
-def wanted(argv: list[str]) -> dict[str, str] | None:
+def wanted(argv: list[str]) -> dict[str, list[str]] | None:
     """The options before the command if `argv` is exactly `[options] status --tmux`, else None."""
-    options: dict[str, str] = {}
+    options: dict[str, list[str]] = {}
     rest = list(argv)
     while rest and rest[0].startswith("--"):
         name, equals, value = rest.pop(0).partition("=")
-        if name not in _WITH_VALUE or name in options:
+        if name == "--all-profiles" and not equals:
+            options[name] = []
+            continue
+        if name not in _WITH_VALUE or (name in options and name not in _REPEATED):
             return None
         if not equals:
             if not rest:
@@ -37,53 +45,70 @@ def wanted(argv: list[str]) -> dict[str, str] | None:
             value = rest.pop(0)
         if not value:
             return None
-        options[name] = value
+        options.setdefault(name, []).append(value)
     return options if rest == ["status", "--tmux"] else None
 
 
-def ledger_path(options: dict[str, str], environ: "os._Environ[str] | dict[str, str]") -> str | None:
-    """Where the ledger lies by these options; None where the full command line has to judge them."""
+def is_fleet(options: dict[str, list[str]]) -> bool:
+    """Do these options ask for several homes?"""
+    return "--all-profiles" in options or any(len(options.get(name, ())) > 1 for name in _REPEATED)
+
+
+def ledger_paths(options: dict[str, list[str]], environ: "os._Environ[str] | dict[str, str]") -> list[str] | None:
+    """Where the ledgers lie by these options; None where the full command line has to judge them."""
     named = options.get("--ledger")
     if named is not None:
-        return os.path.abspath(os.path.expanduser(named))
-    home = options.get("--hermes-home") or environ.get("HERMES_HOME") or "~/.hermes"
-    home = os.path.abspath(os.path.expanduser(home))
-    profile = options.get("--profile")
-    if profile is not None:
-        if not profile_name(profile):
-            return None
-        home = profile_home(home, profile)
-    if not os.path.isdir(home) and (profile is not None or "--hermes-home" in options or os.path.lexists(home)):
+        return None if is_fleet(options) else [os.path.abspath(os.path.expanduser(named[0]))]
+    profiles, every = options.get("--profile", []), "--all-profiles" in options
+    if not all(map(profile_name, profiles)) or (is_fleet(options) and "--state" in options) or (every and profiles):
         return None
-    return os.path.join(home, "plugin-data", "agent-ledger", "ledger.db")
-
-
-def profile_name(text: str) -> bool:
-    """Is this a name that the host accepts for a profile? (So it is no path either.)"""
-    letters = text.replace("-", "a").replace("_", "a")
-    return letters.isascii() and letters.isalnum() and text == text.lower() and text[0] not in "-_" and len(text) <= 64
-
-
-def profile_home(home: str, profile: str) -> str:
-    """The home of a profile; `default` is the host's own name for the home itself."""
-    return home if profile == "default" else os.path.join(home, "profiles", profile)
+    given = options.get("--hermes-home") or [environ.get("HERMES_HOME") or "~/.hermes"]
+    homes = [os.path.abspath(os.path.expanduser(home)) for home in given]
+    if profiles:
+        homes = [profile_home(home, profile) for home in homes for profile in profiles]
+    for home in homes:
+        if not os.path.isdir(home) and (profiles or "--hermes-home" in options or os.path.lexists(home)):
+            return None
+    if every:
+        homes = [one for home in homes for one in with_profiles(home)]
+    return [os.path.join(home, "plugin-data", "agent-ledger", "ledger.db") for home in distinct(homes)]
 
 
 def line(path: str, *, now: float, mono_now: float, unicode: bool) -> str:
     """The line for the ledger at `path`, at most `WIDTH` cells, never an exception."""
+    found = _look(path, now, mono_now, _BUSY_MS)
+    return found if isinstance(found, str) else text(*found[:3], waiting=found[3], unicode=unicode)
+
+
+def sums(paths: list[str], *, now: float, mono_now: float, unicode: bool, missing: int = 0) -> str:
+    """The same for all these ledgers together, with how many cannot be read; `missing` more are known to be away."""
+    found = [_look(path, now, mono_now, min(_BUSY_MS, _ALL_BUSY_MS / len(paths))) for path in paths]
+    read = [one for one in found if not isinstance(one, str)]
+    unread = missing + sum(isinstance(one, str) and one != _NONE for one in found)
+    if not read and not unread:
+        return _NONE
+    pending, overdue, ghost = (sum(one[at] for one in read) for at in range(3))
+    return text(pending, overdue, ghost, waiting=any(one[3] for one in read), unread=unread, unicode=unicode)
+
+
+_NONE = "no ledger yet"
+
+
+def _look(path: str, now: float, mono_now: float, busy_ms: float) -> tuple[int, int, int, bool] | str:
+    """(pending, overdue, ghost, does anything wait in the spool?), or why it cannot be told."""
     try:
         real = os.path.realpath(path)
         if not os.path.lexists(real):
-            return "no ledger yet"
+            return _NONE
         if not _may_open(real):
             return "ledger cannot be read"
-        counts, merged = read_counts(real, now=now, mono_now=mono_now)
+        counts, merged = read_counts(real, now=now, mono_now=mono_now, busy_ms=busy_ms)
     except sqlite3.OperationalError as error:
         busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (5, 6)
         return "ledger is busy" if busy else "ledger cannot be read"
     except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError):
         return "ledger cannot be read"
-    return text(*counts, waiting=_waiting(os.path.dirname(path), merged), unicode=unicode)
+    return *counts, _waiting(os.path.dirname(path), merged)
 
 
 def _may_open(path: str) -> bool:
@@ -96,7 +121,9 @@ def _may_open(path: str) -> bool:
     return os.path.exists(path + "-wal") and os.path.exists(path + "-shm")
 
 
-def text(pending: int, overdue: int, ghost: int, *, waiting: bool = False, unicode: bool = True) -> str:
+def text(
+    pending: int, overdue: int, ghost: int, *, waiting: bool = False, unread: int = 0, unicode: bool = True
+) -> str:
     """The counts in words; figures shrink (`12k`) before words do, so that the line always fits."""
     marks = MARKS if unicode else PLAIN_MARKS
     parts = [
@@ -106,6 +133,8 @@ def text(pending: int, overdue: int, ghost: int, *, waiting: bool = False, unico
     ]
     if waiting:
         parts.append(f"{marks['waiting']}spool")
+    if unread:
+        parts.append(f"{marks['unread']}{_short(unread)} unread")
     if not parts:
         return f"{marks['ok']}ledger ok"
     out = " ".join(parts)
@@ -121,13 +150,15 @@ def _short(amount: int) -> str:
     return "many"
 
 
-def read_counts(path: str, *, now: float, mono_now: float) -> tuple[tuple[int, int, int], dict[str, int]]:
+def read_counts(
+    path: str, *, now: float, mono_now: float, busy_ms: float = _BUSY_MS
+) -> tuple[tuple[int, int, int], dict[str, int]]:
     """(pending, overdue, ghost) of the ledger at `path`, and how many bytes of each spool file are in it already.
 
     Raises sqlite3.Error, OSError.
     """
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None)
+    connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=busy_ms / 1000, isolation_level=None)
     try:
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         connection.execute("BEGIN")
@@ -274,15 +305,14 @@ def speaks_unicode(environ: "os._Environ[str] | dict[str, str]", encoding: str |
 def answer(argv: list[str]) -> bool:
     """Print the line if `argv` asks for nothing else; False where the full command line has to answer."""
     options = wanted(argv)
-    path = ledger_path(options, os.environ) if options is not None else None
-    if path is None:
+    paths = ledger_paths(options, os.environ) if options is not None else None
+    if options is None or paths is None:
         return False
-    out = line(
-        path,
-        now=time.time(),
-        mono_now=time.monotonic(),
-        unicode=speaks_unicode(os.environ, sys.stdout.encoding),
-    )
+    unicode, now, mono = speaks_unicode(os.environ, sys.stdout.encoding), time.time(), time.monotonic()
+    if is_fleet(options):
+        out = sums(paths, now=now, mono_now=mono, unicode=unicode)
+    else:
+        out = line(paths[0], now=now, mono_now=mono, unicode=unicode)
     try:
         sys.stdout.write(out + "\n")
         sys.stdout.flush()

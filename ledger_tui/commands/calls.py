@@ -12,7 +12,9 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.posture import spans
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import STATES, known_status
-from ledger_tui.commands.errors import usage
+from ledger_tui.commands import fleet_calls
+from ledger_tui.commands.errors import DONE, usage
+from ledger_tui.commands.fleet import Fleet, Round, places_of
 from ledger_tui.commands.output import duration, fit, print_json_list, say, table, terminal_width, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.plain import asked_for_plain, sentence
@@ -69,36 +71,54 @@ def listed(
         int | None, typer.Option("--limit", metavar="N", help=f"The newest N (people see {DEFAULT_LIMIT} unless told).")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
-) -> None:
+) -> int:
     """The recorded calls, newest last."""
-    place: Place = context.obj
     wanted = Filter(
         session_id=session,
         tool_name=tool,
         states=state_set(state),
-        since=since_seconds(since, place.clock()),
+        since=since_seconds(since, places_of(context)[0].clock()),
         text=text or None,
     )
     most = limit_of(limit)
     shown = load().config.thresholds["calls_listed"]
-    found = oldest_first(place, wanted, limit=most if json or most else shown + 1)
+    limit = most if json or most else shown + 1
+    asked = Round(context.obj) if isinstance(context.obj, Fleet) else None
+    found = (
+        oldest_first(context.obj, wanted, limit=limit) if asked is None else fleet_calls.merged(asked, wanted, limit)
+    )
     if json:
         print_json_list(found)
-        return
+        return DONE if asked is None else asked.code
     rows = list(found)
     more = most is None and len(rows) > shown
     rows = rows[-shown:] if more else rows
-    spoken = [sentence(row, args_line(row["args"])) for row in rows] if asked_for_plain(context) else None
-    for line in as_table(rows, width=terminal_width()) if spoken is None else spoken:
+    homes = fleet_calls.column(asked, rows) if asked is not None else None
+    for line in _spoken(rows, homes) if asked_for_plain(context) else _table(rows, homes):
         say(line)
     if not rows:
-        say(
-            "No such calls."
-            if place.ledger_exists()
-            else f"Nothing recorded yet: {inert(str(place.ledger))} is not there."
-        )
+        say(_none(context.obj))
     if more:
         warn(f"Only the newest {shown} are shown; --limit N shows more, --json everything.")
+    return DONE if asked is None else asked.code
+
+
+def _none(where: Place | Fleet) -> str:
+    if isinstance(where, Fleet) or where.ledger_exists():
+        return "No such calls."
+    return f"Nothing recorded yet: {inert(str(where.ledger))} is not there."
+
+
+def _spoken(rows: Sequence[Mapping[str, Any]], homes: Sequence[str] | None) -> list[str]:
+    said = [sentence(row, args_line(row["args"])) for row in rows]
+    return said if homes is None else [f"{home}: {line}" for home, line in zip(homes, said, strict=True)]
+
+
+def _table(rows: Sequence[Mapping[str, Any]], homes: Sequence[str] | None) -> list[str]:
+    if homes is None or not rows:
+        return as_table(rows, width=terminal_width())
+    beside = fleet_calls.width_of(homes) + 2
+    return fleet_calls.beside(homes, as_table(rows, width=terminal_width() - beside))
 
 
 def as_table(rows: Sequence[Mapping[str, Any]], *, width: int) -> list[str]:

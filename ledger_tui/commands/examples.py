@@ -14,6 +14,7 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("", "open the app on ~/.hermes"),
         ("demo", "see it at work first, on a simulated agent"),
         ("--profile work calls --state ghost", "which calls of this profile were lost?"),
+        ("--all-profiles status", "the home and all its profiles"),
         ("--plain", "what the app would show first, to be read aloud"),
         ("--ledger copy.db --state state.db status", "look at copies"),
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_ledger.engine.paths import DATA_FOLDER, Paths
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.source import ONLY, Shipped
-from ledger_tui.tmux_line import profile_home, profile_name
+from ledger_tui.homes import profile_home, profile_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Place:
     mono_clock: Callable[[], float] = time.monotonic
     shipped: Shipped | None = None
     """Set where the ledger was shipped by another machine: then there is nothing else of its home."""
+    name: str = ""
+    """What people call it among several, inert; empty for a home that is alone."""
 
     @property
     def data(self) -> Path:
@@ -39,6 +41,11 @@ class Place:
     def ledger_name(self) -> str:
         """What a person is told the ledger is called."""
         return self.shipped.source.name if self.shipped is not None else str(self.ledger)
+
+    @property
+    def home_text(self) -> str:
+        """The home in JSON: its path, or the name of a ledger that was shipped."""
+        return self.shipped.source.name if self.shipped is not None else str(self.home)
 
     @property
     def paths(self) -> Paths:

@@ -14,10 +14,12 @@ from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
-from ledger_tui.commands import gateway, hosts, posture, reading, surveys
+from ledger_tui.commands import fleet_status, gateway, hosts, posture, reading, surveys
 from ledger_tui.commands.errors import DONE, FOUND, UNREADABLE, usage
-from ledger_tui.commands.output import amount, print_json, say, warn
+from ledger_tui.commands.fleet import Fleet, Round, places_of
+from ledger_tui.commands.output import amount, print_json, say, terminal_width, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.config import THRESHOLDS, load
 from ledger_tui.demo.home import MARKER
 from ledger_tui.routing.survey import Survey
@@ -179,13 +181,16 @@ def show(
 
     The ledger, the sessions, the posture, the policies and the gateway.
     """
-    place: Place = context.obj
     if fail_on is not None and fail_on not in FAIL_ON:
         raise usage(f"--fail-on {fail_on!r} is unknown; it takes one of {', '.join(FAIL_ON)}.")
     if json and tmux:
         raise usage("--json and --tmux exclude each other; choose one.")
-    if place.shipped is not None and (tmux or fail_on == "orphan"):
+    if places_of(context)[0].shipped is not None and (tmux or fail_on == "orphan"):
         raise usage("With --source there is no --tmux and no --fail-on orphan: only ledgers are shipped.")
+    if isinstance(context.obj, Fleet):
+        plain = asked_for_plain(context)
+        return _of_fleet(context.obj, fail_on, json=json, tmux=tmux, plain=plain)
+    place: Place = context.obj
     if tmux:
         if not place.home_is_there():
             say("no Hermes home there")  # A status bar shows no errors.
@@ -201,6 +206,36 @@ def show(
     for problem in problems:
         warn(str(problem))
     return _verdict(fail_on, found, problems) or (UNREADABLE if problems else DONE)
+
+
+def _of_fleet(fleet: Fleet, fail_on: str | None, *, json: bool, tmux: bool, plain: bool) -> int:
+    """The same for several homes: what `--fail-on` names is looked for in all of them."""
+    asked = Round(fleet)
+    if tmux:
+        say(_sums(fleet, asked))
+    shapes: dict[str, dict[str, Any]] = {}
+    codes = []
+    for place, (shape, problems) in asked.each(lambda place: _asked(place, fail_on)) if fail_on or not tmux else ():
+        shapes[place.name] = {"name": place.name, **shape}
+        codes.append(_verdict(fail_on, shape, problems))
+        for problem in problems:
+            asked.told(place, str(problem))
+    found = [(place, shapes.get(place.name)) for place in fleet.places]
+    if json:
+        print_json(list(shapes.values()))
+    elif not tmux:
+        table = fleet_status.spoken(found) if plain else fleet_status.overview(found, width=terminal_width())
+        for line in (*table, *fleet_status.blocks(found, as_text)):
+            say(line)
+    return FOUND if FOUND in codes else asked.code
+
+
+def _sums(fleet: Fleet, asked: Round) -> str:
+    """One line for a status bar; a home that is not there counts as one that cannot be read."""
+    there = [str(place.ledger) for place, _ in asked.each(Place.need_home)]
+    unicode = tmux_line.speaks_unicode(os.environ, sys.stdout.encoding)
+    now = fleet.places[0]
+    return tmux_line.sums(there, now=now.clock(), mono_now=now.mono_clock(), unicode=unicode, missing=len(asked.failed))
 
 
 def _asked(place: Place, fail_on: str | None) -> tuple[dict[str, Any], list[SourceError]]:

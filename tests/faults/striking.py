@@ -46,14 +46,14 @@ def command(words: list[str], *, now: float, fault: Fault | None = None, spill: 
     `spill`: with so little memory that SQLite writes into the file before the commit, as it does in a large change.
     """
     from ledger_tui import cli
-    from ledger_tui.commands import repair
+    from ledger_tui.commands import fleet, repair
     from ledger_tui.commands.place import place_of
     from ledger_tui.routing.repair import writing
 
     signal.alarm(LONGEST_S)
     os.environ["LEDGER_TUI_DEBUG"] = "1"  # A defect shows as its traceback.
     strike = _strike(fault) if fault is not None else writing.nothing
-    _put(cli, "place_of", lambda *named: replace(place_of(*named), clock=lambda: now))
+    _put(fleet, "place_of", lambda *named: replace(place_of(*named), clock=lambda: now))
     _put(sqlite3, "connect", _impatient(sqlite3.connect))
     if spill:
         _put(writing, "lenient", _cramped)

@@ -1,0 +1,128 @@
+"""Several homes asked for at once: which, by the options before the command, and how a command goes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import typer
+
+from agent_ledger.engine.inert import inert
+from ledger_tui import homes
+from ledger_tui.commands.errors import DONE, UNREADABLE, CommandError, usage
+from ledger_tui.commands.output import warn
+from ledger_tui.commands.place import Place, place_of
+from ledger_tui.sources.guard import SourceError
+
+COMMANDS = ("status", "calls")
+"""What answers about several homes at once."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Several homes, each with a name of its own: inert, and as short as it can be. One where only one was found."""
+
+    places: tuple[Place, ...]
+
+
+@dataclass(slots=True)
+class Round:
+    """A command's way through the homes of a fleet: one that cannot be read is told of and does not stop the others."""
+
+    fleet: Fleet
+    failed: set[str] = field(default_factory=set)
+    """Their names."""
+
+    def each(self, ask: Callable[[Place], _T]) -> Iterator[tuple[Place, _T]]:
+        """Every home with its answer, but for those that cannot be read. Raises CommandError for wrong usage only."""
+        for place in self.fleet.places:
+            if place.name not in self.failed:
+                for answer in self.kept(place, _lazily(ask, place)):
+                    yield place, answer
+
+    def kept(self, place: Place, answers: Iterable[_T]) -> Iterator[_T]:
+        """What comes of one home, up to where it cannot be read."""
+        try:
+            yield from answers
+        except CommandError as error:
+            if error.code != UNREADABLE:
+                raise
+            self.told(place, error.text)
+        except SourceError as error:
+            self.told(place, str(error))
+
+    def told(self, place: Place, problem: str) -> None:
+        """Say what is wrong with one home."""
+        self.failed.add(place.name)
+        warn(f"{place.name}: {problem}")
+
+    @property
+    def code(self) -> int:
+        """How the command ends for all that."""
+        return UNREADABLE if self.failed else DONE
+
+
+def _lazily(ask: Callable[[Place], _T], place: Place) -> Iterator[_T]:
+    yield ask(place)
+
+
+def asked(
+    hermes_homes: Sequence[str],
+    profiles: Sequence[str],
+    ledger: str | None,
+    state: str | None,
+    environ: Mapping[str, str],
+    *,
+    all_profiles: bool = False,
+) -> Place | Fleet:
+    """The place that these options name, or the fleet where they name several. Raises CommandError (2)."""
+    if not (all_profiles or len(hermes_homes) > 1 or len(profiles) > 1):
+        home, profile = (next(iter(given), None) for given in (hermes_homes, profiles))
+        return place_of(home, profile, ledger, state, environ)
+    if ledger is not None or state is not None:
+        raise usage("--ledger and --state name files of one home; leave them out where several homes are asked for.")
+    if all_profiles and profiles:
+        raise usage("--all-profiles and --profile exclude each other; choose one.")
+    given: Sequence[str | None] = hermes_homes or (None,)
+    inside: Sequence[str | None] = profiles or (None,)
+    named = [place_of(home, profile, None, None, environ) for home in given for profile in inside]
+    found: dict[str, Place] = {}
+    for place in named:
+        for path in homes.with_profiles(str(place.home)) if all_profiles else [str(place.home)]:
+            itself = path == str(place.home)
+            found.setdefault(path, place if itself else place_of(path, None, None, None, environ))
+    paths = homes.distinct(list(found))
+    called = zip(paths, homes.names(paths), strict=True)
+    return Fleet(tuple(replace(found[path], name=inert(name)) for path, name in called))
+
+
+def places_of(context: typer.Context) -> tuple[Place, ...]:
+    """The homes that were asked for, one or several."""
+    return context.obj.places if isinstance(context.obj, Fleet) else (context.obj,)
+
+
+def one_home(context: typer.Context, what: str = "") -> Place:
+    """The home, for what works on one only: `what` names it. Raises CommandError (2) where several were asked for."""
+    if not isinstance(context.obj, Fleet):
+        place: Place = context.obj
+        return place
+    asked_for = context.find_root().params
+    leave = _leave_out(asked_for)
+    who = what or f"ledger-tui {context.invoked_subcommand or context.info_name}"
+    raise usage(f"{who} works on one home at a time; {leave}.")
+
+
+def _leave_out(asked_for: Mapping[str, object]) -> str:
+    if asked_for.get("all_profiles"):
+        return "leave out --all-profiles, and name a profile with --profile"
+    if asked_for.get("all_hosts"):
+        return "leave out --all-hosts, and name a host with --host"
+    several = [f"--{name.replace('_', '-')}" for name in ("hermes_home", "profile") if _many(asked_for.get(name))]
+    return f"give {' and '.join(several)} once only"
+
+
+def _many(given: object) -> bool:
+    return isinstance(given, (list, tuple)) and len(given) > 1

@@ -1,0 +1,57 @@
+"""`calls` of several homes: one list by time, each row with the home that it is from."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+
+from agent_ledger.engine.queries import Filter
+from agent_ledger.engine.records import utc_seconds
+from ledger_tui.commands.fleet import Round
+from ledger_tui.commands.output import fit
+from ledger_tui.commands.place import Place
+from ledger_tui.commands.reading import oldest_first
+
+_MOST_NAME = 20
+"""Cells for the name of a home beside its calls."""
+
+Row = Mapping[str, Any]
+
+
+def merged(asked: Round, wanted: Filter, limit: int | None) -> Iterable[Row]:
+    """Matching calls of every home, or the newest `limit` over all, oldest first: as in `calls --json`, with `home`.
+
+    The calls of one home stay in the order of its ledger, whatever its clock did.
+    """
+    rows = heapq.merge(
+        *(asked.kept(place, _rows(place, wanted, limit)) for place in asked.fleet.places),
+        key=lambda row: utc_seconds(row["ts"]) or 0.0,
+    )
+    return rows if limit is None else deque(rows, maxlen=limit)
+
+
+def _rows(place: Place, wanted: Filter, limit: int | None) -> Iterator[Row]:
+    for row in oldest_first(place, wanted, limit=limit):
+        yield {"home": place.home_text, **row}
+
+
+def column(asked: Round, rows: Sequence[Row]) -> list[str]:
+    """What people call the home of each row. (One whose ledger was never brought here has no row.)"""
+    there = [place for place in asked.fleet.places if place.shipped is None or place.name not in asked.failed]
+    named = {place.home_text: place.name for place in there}
+    return [named.get(row["home"]) or str(row["home"]) for row in rows]
+
+
+def width_of(names: Iterable[str]) -> int:
+    """Cells of the first column."""
+    return min(_MOST_NAME, max(map(cell_len, ("HOME", *names))))
+
+
+def beside(names: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """The lines of a table, its head first, with the names in a column before them."""
+    width = width_of(names)
+    return [f"{fit(name, width)}  {line}" for name, line in zip(("HOME", *names), lines, strict=True)]

@@ -1,0 +1,223 @@
+"""Several homes asked for at once: which they are, what they are called, and that none takes another along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger_tui import homes
+from ledger_tui.commands.errors import USAGE, CommandError
+from ledger_tui.commands.fleet import Fleet, asked
+from ledger_tui.commands.place import Place
+
+from .fleets import broken, home_with, two_profiles
+
+
+def called(*given: str, profiles: tuple[str, ...] = (), every: bool = False) -> list[tuple[str, str]]:
+    """(name, path) of each home that options name."""
+    found = asked(given, profiles, None, None, {"HERMES_HOME": "/srv/hermes"}, all_profiles=every)
+    assert isinstance(found, Fleet)
+    return [(place.name, str(place.home)) for place in found.places]
+
+
+def test_one_home_is_no_fleet() -> None:
+    found = asked(("/srv/a",), (), None, None, {})
+    assert isinstance(found, Place)
+    assert (found.name, found.home, found.home_named) == ("", Path("/srv/a"), True)
+
+
+def test_homes_are_called_by_their_folder() -> None:
+    assert called("/srv/kim", "/srv/ada") == [("kim", "/srv/kim"), ("ada", "/srv/ada")]
+
+
+def test_homes_of_one_name_are_told_apart_by_their_path() -> None:
+    assert called("/srv/kim", "/mnt/kim", "/srv/ada") == [
+        ("/srv/kim", "/srv/kim"), ("/mnt/kim", "/mnt/kim"), ("ada", "/srv/ada"),
+    ]  # fmt: skip
+
+
+def test_profiles_of_the_home_that_counts() -> None:
+    assert called(profiles=("default", "work")) == [
+        ("default", "/srv/hermes"), ("work", "/srv/hermes/profiles/work"),
+    ]  # fmt: skip
+
+
+def test_every_profile_of_each_home() -> None:
+    assert called("/srv/kim", "/srv/ada", profiles=("work", "home")) == [
+        ("kim/work", "/srv/kim/profiles/work"), ("kim/home", "/srv/kim/profiles/home"),
+        ("ada/work", "/srv/ada/profiles/work"), ("ada/home", "/srv/ada/profiles/home"),
+    ]  # fmt: skip
+
+
+def test_all_profiles_of_a_home(tmp_path: Path) -> None:
+    two_profiles(tmp_path)
+    (tmp_path / "profiles" / "Not a profile").mkdir()
+    (tmp_path / "profiles" / "notes").touch()
+    below = tmp_path / "profiles"
+    assert called(str(tmp_path), every=True) == [
+        ("default", str(tmp_path)), ("idle", str(below / "idle")), ("work", str(below / "work")),
+    ]  # fmt: skip
+
+
+def test_a_folder_of_homes_stands_for_them(tmp_path: Path) -> None:
+    two_profiles(tmp_path / "hermes")
+    (tmp_path / "empty").mkdir()
+    home_with(tmp_path / "other")
+    assert called(str(tmp_path), every=True) == [
+        ("hermes", str(tmp_path / "hermes")),
+        ("other", str(tmp_path / "other")),
+    ]
+    assert called(str(tmp_path / "hermes" / "profiles"), every=True) == [
+        ("work", str(tmp_path / "hermes" / "profiles" / "work"))
+    ]
+
+
+def test_a_home_is_shown_once(tmp_path: Path) -> None:
+    home_with(tmp_path / "kim")
+    (tmp_path / "again").symlink_to(tmp_path / "kim")
+    assert called(str(tmp_path / "kim"), str(tmp_path / "again"), str(tmp_path / "kim")) == [
+        ("kim", str(tmp_path / "kim"))
+    ]
+
+
+def test_a_name_is_inert() -> None:
+    assert called("/srv/a\x1b[31m", "/srv/b")[0][0] == "a\\u001b[31m"
+
+
+def test_no_name_is_given_twice() -> None:
+    paths = ["/a/profiles/x", "/b/a/profiles/x", "/x", "/a", "/", "/default", "/a/profiles/default"]
+    found = homes.names(paths)
+    assert len(set(found)) == len(paths)
+    assert found[4] == "/"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"ledger": "/a.db"}, "--ledger and --state name files of one home"),
+        ({"state": "/a.db"}, "--ledger and --state name files of one home"),
+        ({"profiles": ("work",)}, "--all-profiles and --profile exclude each other"),
+        ({"hermes_homes": ("/a", "")}, "--hermes-home needs a path"),
+    ],
+)
+def test_what_cannot_be_meant(more: dict[str, Any], told: str) -> None:
+    given = {"hermes_homes": ("/a", "/b"), "profiles": (), "ledger": None, "state": None, **more}
+    with pytest.raises(CommandError, match=told) as error:
+        asked(**given, environ={}, all_profiles=True)
+    assert error.value.code == USAGE
+
+
+@pytest.mark.parametrize(
+    "command", [("verify",), ("export", "calls", "--format", "csv"), ("repair-routing",), ("prune", "--keep", "1"), ()]
+)
+def test_what_works_on_one_home_says_so(program: Any, sentence: Any, home: Path, command: tuple[str, ...]) -> None:
+    told = sentence(program("--all-profiles", *command), 2)
+    assert "one home" in told
+    assert "leave out --all-profiles" in told
+
+
+def test_which_option_is_too_much(program: Any, sentence: Any, tmp_path: Path) -> None:
+    homes_ = ("--hermes-home", str(tmp_path), "--hermes-home", "/srv")
+    assert "give --hermes-home once only" in sentence(program(*homes_, "verify"), 2)
+    both = (*homes_, "--profile", "a", "--profile", "b")
+    assert "give --hermes-home and --profile once only" in sentence(program(*both, "verify"), 2)
+
+
+def test_status_as_json(program: Any, home: Path) -> None:
+    two_profiles(home)
+    result = program("--all-profiles", "status", "--json")
+    assert (result.code, result.err) == (0, "")
+    found = {one["name"]: one for one in result.json}
+    assert list(found) == ["default", "idle", "work"]
+    assert {name: one["ledger"]["rows"] for name, one in found.items()} == {"default": 1, "idle": 0, "work": 2}
+    assert found["work"]["home"] == str(home / "profiles" / "work")
+    alone = program("--profile", "work", "status", "--json").json
+    assert found["work"] == {"name": "work", **alone}
+
+
+def test_status_for_a_person(program: Any, home: Path) -> None:
+    two_profiles(home)
+    result = program("--all-profiles", "status")
+    lines = result.out.splitlines()
+    assert [line.split() for line in lines[:5]] == [
+        ["NAME", "CALLS", "PENDING", "OVERDUE", "GHOST", "ERROR", "LOST", "SESSIONS", "GATEWAY"],
+        ["default", "1", "0", "0", "1", "0", "0", "not", "running"],
+        ["idle", "0", "0", "0", "0", "0", "0", "not", "running"],
+        ["work", "2", "0", "1", "0", "0", "0", "not", "running"],
+        [],
+    ]
+    assert [line for line in lines if line.startswith(("name", "home"))] == [
+        "name      default", f"home      {home}",
+        "name      idle", f"home      {home / 'profiles' / 'idle'}",
+        "name      work", f"home      {home / 'profiles' / 'work'}",
+    ]  # fmt: skip
+
+
+def test_status_read_aloud(program: Any, home: Path) -> None:
+    two_profiles(home)
+    first = program("--all-profiles", "--plain", "status").out.splitlines()[0]
+    assert first == "default: 1 call, 0 pending, 0 overdue, 1 ghost, 0 error, 0 lost sessions, gateway not running."
+
+
+def test_one_that_cannot_be_read_takes_no_other_along(program: Any, home: Path, tmp_path: Path) -> None:
+    two_profiles(home)
+    bad, away = broken(tmp_path / "bad"), tmp_path / "away"
+    given = [word for path in (home, bad, away) for word in ("--hermes-home", str(path))]
+    for command in (("status",), ("calls",)):
+        text = program(*given, *command)
+        assert text.code == 3
+        assert [line.split(":")[0] for line in text.err.splitlines()] == ["bad", "away"]
+        assert str(bad) in text.err
+        assert f"{away} does not exist" in text.err
+        assert "\nhome  1 " in text.out
+        spoken = program(*given, *command, "--json")
+        assert (spoken.code, spoken.err) == (3, text.err)
+        assert [one["home"] for one in spoken.json] == [str(home)]
+    assert program(*given, "status").out.splitlines()[2].split() == ["bad", *"???????"]
+
+
+def test_fail_on_looks_everywhere(program: Any, home: Path, tmp_path: Path) -> None:
+    two_profiles(home)
+    assert program("--all-profiles", "status", "--fail-on", "ghost").code == 1
+    quiet = home_with(tmp_path / "quiet", {})
+    given = ("--hermes-home", str(quiet), "--hermes-home", str(home / "profiles" / "idle"))
+    assert program(*given, "status", "--fail-on", "ghost").code == 0
+    assert program(*given, "status", "--fail-on", "orphan").code == 0
+    bad = ("--hermes-home", str(broken(tmp_path / "bad")))
+    assert program(*given, *bad, "status", "--fail-on", "ghost").code == 3
+    assert program(*given, *bad, "--hermes-home", str(home), "status", "--fail-on", "ghost").code == 1
+
+
+def test_calls_of_all_homes_by_time(program: Any, home: Path) -> None:
+    two_profiles(home)
+    rows = program("--all-profiles", "calls", "--json").json
+    work = str(home / "profiles" / "work")
+    assert [(row["home"], row["id"], row["tool_name"]) for row in rows] == [
+        (work, 1, "cronjob"), (str(home), 1, "terminal"), (work, 2, "write_file"),
+    ]  # fmt: skip
+    newest = program("--all-profiles", "calls", "--limit", "2", "--json").json
+    assert newest == [{**row, "age_s": newest[at]["age_s"]} for at, row in enumerate(rows[1:])]
+    lost = program("--all-profiles", "calls", "--state", "ghost,overdue", "--limit", "1").out.splitlines()
+    assert [line.split()[:2] for line in lost] == [["HOME", "ID"], ["default", "1"]]
+    spoken = program("--all-profiles", "--plain", "calls").out.splitlines()
+    assert [line.split(", ")[0] for line in spoken] == ["work: Call 1", "default: Call 1", "work: Call 2"]
+
+
+def test_calls_where_there_are_none(program: Any, home: Path) -> None:
+    assert program("--all-profiles", "calls").out == "No such calls.\n"
+    assert program("--all-profiles", "calls", "--json").json == []
+
+
+def test_the_tmux_line_adds_up(program: Any, home: Path, tmp_path: Path) -> None:
+    two_profiles(home)
+    assert program("--all-profiles", "status", "--tmux").out == "▲1 overdue ◆1 ghost\n"
+    bad = broken(tmp_path / "bad")
+    given = ("--hermes-home", str(home), "--hermes-home", str(bad))
+    assert program(*given, "status", "--tmux").out == "◆1 ghost ?1 unread\n"
+    away = program(*given, "--hermes-home", str(tmp_path / "away"), "status", "--tmux")
+    assert (away.code, away.out) == (3, "◆1 ghost ?2 unread\n")
+    assert program(*given, "status", "--tmux", "--fail-on", "ghost").code == 1
+    nothing = ("--hermes-home", str(tmp_path), "--hermes-home", str(home / "profiles" / "idle"))
+    assert program(*nothing, "status", "--tmux").out == "no ledger yet\n"
