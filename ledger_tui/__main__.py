@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ledger_tui import tmux_line
+from ledger_tui import quick_start, tmux_line
 
 
 def main() -> None:
@@ -14,11 +14,9 @@ def main() -> None:
     if tmux_line.answer(sys.argv[1:]):
         return
     try:
-        from ledger_tui.loading import loading
-
-        with loading():
-            from ledger_tui.cli import run
-        code = run(sys.argv[1:])
+        code = quick_start.opened(sys.argv[1:], os.environ)
+        if code is None:
+            code = _commanded(sys.argv[1:])
     except KeyboardInterrupt:  # While everything was still being loaded.
         code = 130
     except ModuleNotFoundError as missing:
@@ -30,6 +28,14 @@ def main() -> None:
         )
         code = 3
     sys.exit(code)
+
+
+def _commanded(argv: list[str]) -> int:
+    from ledger_tui.loading import loading
+
+    with loading():
+        from ledger_tui.cli import run
+    return run(argv)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import importlib.util
 import os
 import sys
@@ -23,8 +21,8 @@ from ledger_tui.commands import (
     doctor,
     examples,
     export,
-    fleet,
     ledger_check,
+    opening,
     plain_start,
     plugin,
     plugin_folder,
@@ -40,16 +38,13 @@ from ledger_tui.commands import (
     verify,
     watch,
 )
+from ledger_tui.commands.ending import INTERRUPTED, guarded, leave_pipe
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say, warn
-from ledger_tui.commands.place import Place, place_of_shipped
+from ledger_tui.commands.place import Place, place_of, place_of_shipped
 from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
-from ledger_tui.loading import loading
-from ledger_tui.sources.guard import SourceError
-
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
@@ -74,48 +69,28 @@ class Commands(TyperGroup):
             code = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _leave_pipe()
+            leave_pipe()
             return 0
         return code
 
     def _guarded(self, args: list[str], name: str, extra: dict[str, Any]) -> int:
-        try:
-            code = super().main(args, name, standalone_mode=False, **extra)
-        except TyperException as error:
-            warn(f"{_sentence(error.format_message())} See: ledger-tui --help")
-            return USAGE
-        except CommandError as error:
-            warn(error.text)
-            return error.code
-        except SourceError as error:
-            warn(str(error))
-            return UNREADABLE
-        except (KeyboardInterrupt, typer.Abort):
-            return INTERRUPTED
-        except OSError as error:
-            _leave_pipe()
-            warn(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}).")
-            return UNREADABLE
-        except Exception as error:
-            if os.environ.get("LEDGER_TUI_DEBUG"):
-                raise
-            warn(
-                f"This is a defect of ledger-tui, not yours: {type(error).__name__}: {error}."
-                " Set LEDGER_TUI_DEBUG=1 to see where, and please report it."
-            )
-            return UNREADABLE
-        return code if isinstance(code, int) else 0
+        run_ = super().main
+
+        def act() -> object:
+            try:
+                return run_(args, name, standalone_mode=False, **extra)
+            except TyperException as error:
+                warn(f"{_sentence(error.format_message())} See: ledger-tui --help")
+                return USAGE
+            except typer.Abort:
+                return INTERRUPTED
+
+        return guarded(act)
 
 
 def _sentence(text: str) -> str:
     line = inert(" ".join(text.split()))
     return line if line.endswith((".", "!", "?")) else line + "."
-
-
-def _leave_pipe() -> None:
-    """Nobody takes our output any more. Nothing may complain about that at exit either."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(
@@ -133,19 +108,11 @@ app = typer.Typer(
 def options(
     context: typer.Context,
     hermes_home: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hermes-home", metavar="DIR", help="Hermes home; else $HERMES_HOME, else ~/.hermes. May be repeated."
-        ),
+        str | None, typer.Option("--hermes-home", metavar="DIR", help="Hermes home; else $HERMES_HOME, else ~/.hermes.")
     ] = None,
     profile: Annotated[
-        list[str] | None,
-        typer.Option("--profile", metavar="NAME", help="A profile of that home: DIR/profiles/NAME. May be repeated."),
+        str | None, typer.Option("--profile", metavar="NAME", help="A profile of that home: DIR/profiles/NAME.")
     ] = None,
-    all_profiles: Annotated[
-        bool,
-        typer.Option("--all-profiles", help="That home and all its profiles; or all homes in DIR."),
-    ] = False,
     ledger: Annotated[str | None, typer.Option("--ledger", metavar="PATH", help="Another ledger.db.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
     source: Annotated[
@@ -167,7 +134,7 @@ def options(
     if source is None and host is not None:
         raise usage("--host belongs to --source.")
     if source is not None:
-        if hermes_home or profile or all_profiles or ledger is not None or state is not None:
+        if [one for one in (hermes_home, profile, ledger, state) if one is not None]:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
         if context.invoked_subcommand not in COMMANDS:
             raise usage(ONLY)
@@ -175,12 +142,10 @@ def options(
         context.call_on_close(shipped.close)
         context.obj = place_of_shipped(shipped, os.environ)
         return None
-    context.obj = fleet.asked(hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles)
-    if context.invoked_subcommand not in (None, *fleet.COMMANDS):
-        fleet.one_home(context)
+    context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
-        return plain_start.told(fleet.one_home(context, "The start in plain text"))
-    return _open_app(fleet.one_home(context, "The app")) if context.invoked_subcommand is None else None
+        return plain_start.told(context.obj)
+    return _open_app(context.obj) if context.invoked_subcommand is None else None
 
 
 def _tell_of_settings() -> None:
@@ -198,19 +163,7 @@ def _open_app(place: Place) -> int:
             "The app needs a terminal, and this is none; in pipes and scripts use a command, such as: ledger-tui calls",
             USAGE,
         )
-    place.ledger_exists()
-    place.state_exists()
-    with loading():
-        screen = importlib.import_module("ledger_tui.app")
-    app_ = screen.make_app(
-        place.paths,
-        ledger=place.ledger if place.ledger_named else None,
-        state=place.state if place.state_named else None,
-    )
-    problem = importlib.import_module("ledger_tui.personal").settle(app_)
-    if problem:
-        warn(problem)
-    return int(screen.run_blocking(app_))
+    return opening.open_app(place)
 
 
 for group in (
