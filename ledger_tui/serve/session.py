@@ -25,8 +25,8 @@ _READY = b"__GANGLION__\n"
 _LONGEST = 500
 """Cells of a window in either direction; more is no window."""
 
-_GRACE_S = 10.0
-"""How long an app may take to end by itself."""
+_GRACE_S = 20.0
+"""How long an app may take to end by itself: it finishes what it writes."""
 
 _KEPT = 65_536
 """Bytes of what an app said at its end."""
@@ -51,16 +51,12 @@ class Session(AppService):
         self._ending = asyncio.Lock()
 
     async def take(self, message: object) -> None:
-        """One message of the page, decoded: a list of what it is and a value. Others are passed over."""
+        """One message of the page, decoded: keys or a size. Others are passed over; the app always has the keys."""
         match message:
             case ["stdin", str(keys)]:
                 await self.send_bytes(keys.encode("utf-8", "replace"))
             case ["resize", {"width": int(width), "height": int(height)}]:
                 await self.set_terminal_size(size(width), size(height))
-            case ["focus", *_]:
-                await self.focus()
-            case ["blur", *_]:
-                await self.blur()
 
     async def stop(self) -> None:
         """End the app, in the end by force, and wait until its process is gone."""

@@ -1,5 +1,11 @@
-// What the terminal's own script leaves to the page: the keys go to the app at once, and an ended window can be opened again.
+// What the terminal's own script leaves to the page: keys go to the app at once, and an ended window can be opened again.
 window.addEventListener("load", () => {
-  document.querySelector(".xterm-helper-textarea").focus();
+  const connected = new MutationObserver(() => {
+    if (document.body.classList.contains("-loaded")) {
+      connected.disconnect();
+      document.querySelector(".xterm-helper-textarea").focus();
+    }
+  });
+  connected.observe(document.body, { attributeFilter: ["class"] });
   document.getElementById("again").addEventListener("click", () => window.location.reload());
 });
