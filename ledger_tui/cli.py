@@ -21,6 +21,7 @@ from ledger_tui.commands import (
     doctor,
     examples,
     export,
+    fleet,
     ledger_check,
     opening,
     plain_start,
@@ -31,6 +32,7 @@ from ledger_tui.commands import (
     prompt_policy,
     prune,
     repair,
+    serve,
     sessions,
     ship,
     status,
@@ -41,10 +43,11 @@ from ledger_tui.commands import (
 from ledger_tui.commands.ending import INTERRUPTED, guarded, leave_pipe
 from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say, warn
-from ledger_tui.commands.place import Place, place_of, place_of_shipped
+from ledger_tui.commands.place import Place, place_of_shipped
 from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
+from ledger_tui.serve import DRIVER
 
 
 class Commands(TyperGroup):
@@ -108,11 +111,19 @@ app = typer.Typer(
 def options(
     context: typer.Context,
     hermes_home: Annotated[
-        str | None, typer.Option("--hermes-home", metavar="DIR", help="Hermes home; else $HERMES_HOME, else ~/.hermes.")
+        list[str] | None,
+        typer.Option(
+            "--hermes-home", metavar="DIR", help="Hermes home; else $HERMES_HOME, else ~/.hermes. May be repeated."
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", metavar="NAME", help="A profile of that home: DIR/profiles/NAME.")
+        list[str] | None,
+        typer.Option("--profile", metavar="NAME", help="A profile of that home: DIR/profiles/NAME. May be repeated."),
     ] = None,
+    all_profiles: Annotated[
+        bool,
+        typer.Option("--all-profiles", help="That home and all its profiles; or all homes in DIR."),
+    ] = False,
     ledger: Annotated[str | None, typer.Option("--ledger", metavar="PATH", help="Another ledger.db.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="PATH", help="Another state.db.")] = None,
     source: Annotated[
@@ -134,7 +145,7 @@ def options(
     if source is None and host is not None:
         raise usage("--host belongs to --source.")
     if source is not None:
-        if [one for one in (hermes_home, profile, ledger, state) if one is not None]:
+        if hermes_home or profile or all_profiles or ledger is not None or state is not None:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
         if context.invoked_subcommand not in COMMANDS:
             raise usage(ONLY)
@@ -142,10 +153,12 @@ def options(
         context.call_on_close(shipped.close)
         context.obj = place_of_shipped(shipped, os.environ)
         return None
-    context.obj = place_of(hermes_home, profile, ledger, state, os.environ)
+    context.obj = fleet.asked(hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles)
+    if context.invoked_subcommand not in (None, *fleet.COMMANDS):
+        fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
-        return plain_start.told(context.obj)
-    return _open_app(context.obj) if context.invoked_subcommand is None else None
+        return plain_start.told(fleet.one_home(context, "The start in plain text"))
+    return _open_app(fleet.one_home(context, "The app")) if context.invoked_subcommand is None else None
 
 
 def _tell_of_settings() -> None:
@@ -158,7 +171,7 @@ def _tell_of_settings() -> None:
 def _open_app(place: Place) -> int:
     if importlib.util.find_spec("ledger_tui.app") is None:
         raise CommandError("The app is not part of this build; the commands are: see ledger-tui --help.", UNREADABLE)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) and os.environ.get("TEXTUAL_DRIVER") != DRIVER:
         raise CommandError(
             "The app needs a terminal, and this is none; in pipes and scripts use a command, such as: ledger-tui calls",
             USAGE,
@@ -168,7 +181,7 @@ def _open_app(place: Place) -> int:
 
 for group in (
     status, calls, watch, verify, sessions, posture, policy, ledger_check, prune, export, prompt_policy, repair,
-    doctor, plugin, ship,
+    doctor, plugin, ship, serve,
 ):  # fmt: skip
     group.register(app)
 
