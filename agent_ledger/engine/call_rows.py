@@ -73,7 +73,8 @@ class CallRows:
 
     def seen_again(self, call_id: int, *, now_us: int) -> bool:
         """Count one more announcement of a pending call; False when it is not pending any more."""
-        (seen,) = self.connection.execute("SELECT max(seen) FROM ledger WHERE id=?", (call_id,)).fetchone()
+        question = "SELECT max(CAST(seen AS INTEGER)) FROM ledger WHERE id=?"
+        (seen,) = self.connection.execute(question, (call_id,)).fetchone()
         new = {"seen": (seen or 1) + 1}
         return self._amend(call_id, "announced again", new, where=f"status='{PENDING}'", now_us=now_us)
 
@@ -153,10 +154,12 @@ class CallRows:
 
     def pending_of(self, sessions: Sequence[str], task_id: str) -> list[tuple[Any, ...]]:
         """Pending rows of a conversation whose silence means something: id, ts, tool, args, grace, mono, writer, call
-        id. A nested call without a session belongs to the conversation of its task."""
+        id. A nested call without a session belongs to the conversation of its task. Numbers are numbers, whatever the
+        columns of other software are."""
         marks = ",".join("?" * len(sessions))
         return self.connection.execute(
-            "SELECT id, ts, tool_name, args_json, grace_s, mono, writer_id, tool_call_id FROM ledger"
+            "SELECT id, ts, tool_name, args_json, CAST(grace_s AS REAL), CAST(mono AS REAL),"
+            " CAST(writer_id AS INTEGER), tool_call_id FROM ledger"
             f" WHERE status = '{PENDING}' AND status <> 'CONFIRMED' AND no_signal IS NOT 1"
             f" AND (session_id IN ({marks}) OR (session_id = '' AND ? <> '' AND task_id = ?)) ORDER BY id",
             (*sessions, task_id, task_id),

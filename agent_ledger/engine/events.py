@@ -75,7 +75,21 @@ class Settlement:
         return self.session_id, self.turn_id, self.tool_call_id
 
 
-Event = Issue | Settlement
+@dataclass(slots=True)
+class Contradiction:
+    """Another word came of a call from inside a script that is settled already. Such a call has no id."""
+
+    at: float
+    tool_name: str
+    task_id: str
+    args_hash: bytes | None
+    outcome: Outcome
+
+
+Event = Issue | Settlement | Contradiction
+
+_KINDS: dict[str, type[Event]] = {"issue": Issue, "settle": Settlement, "contradict": Contradiction}
+"""What they are called in the spool."""
 
 
 def write_issue(store: Store, issue: Issue, writer_id: int, nested_in: int | None, repeats: Repeats) -> int:
@@ -155,6 +169,14 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
     return call_id
 
 
+def write_contradiction(store: Store, later: Contradiction) -> int | None:
+    """Keep what differs beside the newest settled call that can be meant; its row."""
+    call_id = store.rows.newest_nested(later.tool_name, later.task_id, later.args_hash)
+    if call_id is not None:
+        store.rows.contradict(call_id, later.outcome, ts=utc_text(later.at), now_us=int(later.at * 1_000_000))
+    return call_id
+
+
 def _write_unannounced(store: Store, done: Settlement, writer_id: int) -> int | None:
     outcome = unannounced(done.outcome)
     ts = utc_text(done.at)
@@ -179,7 +201,7 @@ def to_record(event: Event, why: str) -> dict[str, Any]:
     data = asdict(event)
     if event.args_hash is not None:
         data["args_hash"] = event.args_hash.hex()
-    kind = "issue" if isinstance(event, Issue) else "settle"
+    kind = next(kind for kind, shape in _KINDS.items() if type(event) is shape)
     return {"kind": kind, "at": utc_text(event.at), "why": why, "event": data}
 
 
@@ -187,12 +209,13 @@ def from_record(record: dict[str, Any]) -> Event:
     """The event back from its JSON object. Raises KeyError, TypeError, ValueError for a strange one."""
     data = dict(record["event"])
     data["args_hash"] = bytes.fromhex(data["args_hash"]) if data["args_hash"] else None
-    if record["kind"] == "issue":
+    shape = _KINDS[record["kind"]]
+    if shape is Issue:
         data["parent"] = tuple(data["parent"]) if data["parent"] else None
         data["conversation"] = tuple(data["conversation"])
-        return Issue(**data)
-    data["outcome"] = Outcome(**data["outcome"])
-    return Settlement(**data)
+    else:
+        data["outcome"] = Outcome(**data["outcome"])
+    return shape(**data)
 
 
 def from_other_boot(event: Event) -> Event:

@@ -16,7 +16,6 @@ from typing import TypeVar
 from .events import Event, Key, to_record, writer_record
 from .merge import Merger
 from .open_calls import OpenCalls
-from .outcome import Outcome
 from .paths import Paths
 from .process import Identity, identity
 from .records import utc_text
@@ -112,16 +111,6 @@ class Keeper:
         except _TROUBLE as error:
             self._note(error)
             return None
-
-    def contradict(self, tool_name: str, task_id: str, args_hash: bytes | None, outcome: Outcome, at: float) -> None:
-        """Record what a late word says of the newest settled nested call that it can mean."""
-
-        def work(store: Store) -> None:
-            call_id = store.rows.newest_nested(tool_name, task_id, args_hash)
-            if call_id is not None:
-                store.rows.contradict(call_id, outcome, ts=utc_text(at), now_us=int(at * 1_000_000))
-
-        self.ask(work)
 
     def square(self, seconds: float) -> None:
         """Have spooled records merged, whoever spooled them; go on after so many seconds at the latest."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from .events import (
+    Contradiction,
     Event,
     Issue,
     Key,
     Settlement,
     announced_before,
     parent_id,
+    write_contradiction,
     write_issue,
     write_late,
     write_settlement,
@@ -54,6 +56,8 @@ class OpenCalls:
         """Write one event in the name of a writer. The row's id, or None where there is none for it."""
         if isinstance(event, Issue):
             return self._issue(store, event, writer_id)
+        if isinstance(event, Contradiction):
+            return write_contradiction(store, event)
         return self._settle(store, event, writer_id)
 
     def _issue(self, store: Store, issue: Issue, writer_id: int) -> int | None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from . import fingerprint
-from .events import Issue, Key, Settlement
+from .events import Contradiction, Issue, Key, Settlement
 from .evidence.hook import in_hook
 from .history import messages_of
 from .keeper import Keeper
@@ -353,7 +353,7 @@ class Recorder:
             if nested == mark:
                 del self._nested_done[place]
                 if status != outcome.status:
-                    self.keeper.contradict(tool_name, task_id, mark[2], outcome, self._clock())
+                    self.keeper.keep(Contradiction(self._clock(), tool_name, task_id, mark[2], outcome))
                 return True
         return False
 

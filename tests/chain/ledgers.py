@@ -21,11 +21,11 @@ NOW = 1_767_355_200.0
 class Made:
     """A ledger under construction, with a clock that goes on by a second for every record."""
 
-    def __init__(self, path: str | Path = ":memory:", *, columns: str = "") -> None:
+    def __init__(self, path: str | Path = ":memory:", *, columns: str = "", strict: bool = False) -> None:
         """`columns`: those of a ledger that other software made before."""
         self.db = sqlite3.connect(path, isolation_level=None)
         if columns:
-            self.db.execute(f"CREATE TABLE ledger({columns})")
+            self.db.execute(f"CREATE TABLE ledger({columns}){' STRICT' if strict else ''}")
         schema.prepare(self.db)
         self.rows = CallRows(self.db)
         self.now = NOW

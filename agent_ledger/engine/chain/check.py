@@ -7,11 +7,12 @@ holds the records whose place in time has not been reached yet, which are those 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ..schema import COLUMNS, columns_of
 from .amendments import Amended, Amendment, holds
+from .kept import KINDS, as_kind, odd_columns
 from .order import Break, Order
 from .report import Checked, Head, calls
 from .seal import HASH_AT, ISSUE_COLUMNS, SETTLE_COLUMNS, STATUS_AT, Seal, as_text, link_again, unpack
@@ -129,7 +130,7 @@ class _Check:
         report, order = self._report, self._order
         amended = Amended(self._connection, self._amendment_without_row)
         expected, covered = 1, False
-        for row in self._connection.execute(f"SELECT {_cells(self._connection)} FROM ledger ORDER BY id"):
+        for row in _read_rows(self._connection):
             call_id = row[0]
             report.rows += 1
             if self._progress is not None and not report.rows % STEP:
@@ -339,21 +340,17 @@ _PRUNED_NUMBER = "stands at a number whose call `prune` took: somebody put it th
 _EDITED = "Call #{} is not as it was recorded: its cells were changed afterwards."
 
 
-def _cells(connection: sqlite3.Connection) -> str:
-    """What to select for `_READ`: the cells as they were hashed, whatever types the columns have in this file.
-
-    In a ledger that other software began, SQLite keeps 5 as 5.0 or '5' if a column is declared so.
-    """
-    declared = {str(row[1]).lower(): str(row[2]).upper() for row in connection.execute("PRAGMA table_info(ledger)")}
-    kinds = {name: COLUMNS[name].split()[0] for name in _READ}
-    return ", ".join(name if declared[name] == kind else _as_kind(name, kind) for name, kind in kinds.items())
-
-
-def _as_kind(name: str, kind: str) -> str:
-    """A cell as that kind where it says the same, else as it is: '0 ' is not 0."""
-    ours = f"CAST({name} AS {kind})"
-    same = f"CASE typeof({name}) WHEN 'text' THEN CAST({ours} AS TEXT) ELSE {ours} END = {name}"
-    return f"CASE WHEN {same} THEN {ours} ELSE {name} END"
+def _read_rows(connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+    """The rows with their cells as they were hashed, whatever kinds the columns have in this file."""
+    rows = connection.execute(f"SELECT {', '.join(_READ)} FROM ledger ORDER BY id")
+    odd = odd_columns(connection)
+    if not odd:
+        return rows
+    kinds = [(name in odd, KINDS[name]) for name in _READ]
+    return (
+        tuple(as_kind(cell, kind) if is_odd else cell for cell, (is_odd, kind) in zip(row, kinds, strict=True))
+        for row in rows
+    )
 
 
 def _plain(row: tuple[Any, ...], call_id: int, issued: Seal | None, settled: Seal | None) -> bool:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .kept import KINDS, Kept, as_kind
 from .seal import FIRST, ISSUE_COLUMNS, LARGEST, SETTLE_COLUMNS, STATUS_AT, Seal, link_of, pack, unpack
 
 TRIES = 20
@@ -35,9 +36,11 @@ _INSERT_SETTLED = (
     f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, {_LATER}, changed, issue_seal, settle_seal)"
     f" VALUES{_VALUES}, {','.join('?' * len(SETTLE_COLUMNS[1:]))}, ?, ?, ?)"
 )
+_OPEN = "id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED')"
+_IS_OPEN = f"SELECT 1 FROM ledger WHERE {_OPEN}"
 _SETTLE = (
     f"UPDATE ledger SET {', '.join(f'{name}=?' for name in SETTLE_COLUMNS)}, changed=?, settle_seal=?"
-    f" WHERE id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED') AND {_UNMOVED}"
+    f" WHERE {_OPEN} AND {_UNMOVED}"
 )
 _SOUND = f"typeof(number)='integer' AND number <= {_LAST_NUMBER} AND typeof(changed)='integer' AND typeof(link)='blob'"
 _LAST_AMENDMENT = f"SELECT number, changed, link FROM amendment WHERE {_SOUND} ORDER BY id DESC LIMIT 1"
@@ -84,10 +87,11 @@ class ChainWriter:
         self._connection = connection
         self._cursor = connection.cursor()
         self._head: Head | None = None
+        self._columns: Kept | None = None
 
     def forget(self) -> None:
         """What was written is taken back: the last record is not what it seemed."""
-        self._head = None
+        self._head = self._columns = None
 
     def head(self) -> Head:
         """The last record. Raises sqlite3.Error."""
@@ -101,7 +105,8 @@ class ChainWriter:
         return self.head()
 
     def insert(self, row: Sequence[Any], *, now_us: int) -> int:
-        """Add a call (values in the order of ISSUE_COLUMNS, as they are stored); its id."""
+        """Add a call (values in the order of ISSUE_COLUMNS); its id."""
+        row = self._kept.row(ISSUE_COLUMNS, row)
         for _ in range(TRIES):
             head = self.head()
             call_id = head.last_id + 1
@@ -116,6 +121,7 @@ class ChainWriter:
 
         `row` in the order of ISSUE_COLUMNS with the status PENDING, `settled` in that of SETTLE_COLUMNS.
         """
+        row, settled = self._kept.row(ISSUE_COLUMNS, row), self._kept.row(SETTLE_COLUMNS, settled)
         stored = (*row[:STATUS_AT], settled[0], *row[STATUS_AT + 1 :])
         for _ in range(TRIES):
             head = self.head()
@@ -140,10 +146,13 @@ class ChainWriter:
             if values[_ID_AT] > LARGEST:
                 raise sqlite3.OperationalError("the numbers of this ledger are used up") from None
             raise
+        if not self._cursor.rowcount:
+            raise _kept_out()
         return True
 
     def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
         """Settle one unsettled row (values in the order of SETTLE_COLUMNS). False when there is none with these ids."""
+        settled = self._kept.row(SETTLE_COLUMNS, settled)
         for _ in range(TRIES):
             head = self.head()
             seal = head.next("settle", call_id, settled, now_us)
@@ -152,6 +161,8 @@ class ChainWriter:
                 self._head = head.after(seal, top=seal.changed)
                 return True
             if self._catch_up():
+                if self._connection.execute(_IS_OPEN, (call_id, tool_call_id)).fetchone():
+                    raise _kept_out()
                 return False
         raise _overtaken()
 
@@ -164,10 +175,11 @@ class ChainWriter:
         found = self._connection.execute(f"SELECT id{cells} FROM ledger WHERE id=?", (call_id,)).fetchone()
         if found is None:
             return
-        did = {name: [was, new[name]] for name, was in zip(new, found[1:], strict=True)}
+        new = self._kept.cells(new)
+        did = {name: [as_kind(was, KINDS[name]), new[name]] for name, was in zip(new, found[1:], strict=True)}
         changed = self._record(call_id, kind, did, now_us)
         sets = "".join(f"{name}=?, " for name in new)
-        self._connection.execute(f"UPDATE ledger SET {sets}changed=? WHERE id=?", (*new.values(), changed, call_id))
+        self._change(f"UPDATE ledger SET {sets}changed=? WHERE id=?", (*new.values(), changed, call_id))
         self._rise(changed)
 
     def note(self, kind: str, did: Mapping[str, Any], *, now_us: int) -> None:
@@ -175,7 +187,7 @@ class ChainWriter:
         (newest,) = self._connection.execute("SELECT max(id) FROM ledger").fetchone()
         changed = self._record(newest, kind, did, now_us)
         if newest is not None:
-            self._connection.execute("UPDATE ledger SET changed=? WHERE id=?", (changed, newest))
+            self._change("UPDATE ledger SET changed=? WHERE id=?", (changed, newest))
             self._rise(changed)
 
     def _record(self, call_id: int | None, kind: str, did: Mapping[str, Any], now_us: int) -> int:
@@ -183,9 +195,22 @@ class ChainWriter:
         text = json.dumps(did, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
         seal = head.next(kind, call_id, (text,), now_us)
         values = (seal.number, seal.changed, call_id, kind, text, seal.previous, seal.link)
-        amended = self._connection.execute(_AMENDMENT, values).lastrowid
+        amended = self._change(_AMENDMENT, values).lastrowid
         self._head = head.after(seal, top=head.top)._replace(amended=amended)
         return seal.changed
+
+    def _change(self, statement: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        """A statement that changes a row which is there, or adds one."""
+        done = self._connection.execute(statement, values)
+        if not done.rowcount:
+            raise _kept_out()
+        return done
+
+    @property
+    def _kept(self) -> Kept:
+        if self._columns is None:
+            self._columns = Kept(self._connection)
+        return self._columns
 
     def _rise(self, changed: int) -> None:
         self._head = self.head()._replace(top=changed)
@@ -230,3 +255,8 @@ def _records(rows: list[Any]) -> list[tuple[int, int, bytes]]:
 
 def _overtaken() -> sqlite3.OperationalError:
     return sqlite3.OperationalError("other processes write between any two statements")
+
+
+def _kept_out() -> sqlite3.OperationalError:
+    """A trigger can drop what is written without an error: it must not count as recorded."""
+    return sqlite3.OperationalError("a trigger of other software keeps records out of the ledger")
