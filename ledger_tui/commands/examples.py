@@ -68,6 +68,10 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("ship --to postgresql://db.example/ledgers", "send what is recorded to a server, until Ctrl-C"),
         ("ship --to postgresql://db.example/ledgers --once", "one round, for a timer"),
     ),
+    "serve": (
+        ("serve --open", "the app in your browser, until Ctrl-C"),
+        ("--profile work serve --port 8181", "on a port that an SSH tunnel leads to"),
+    ),
     "doctor": (
         ("doctor", "what is wrong here, and what to do about it"),
         ("doctor --json | jq '.[] | select(.state == \"fail\")'", "only what does not work"),
@@ -144,6 +148,7 @@ _CODES: Mapping[int, str] = {
 _ALSO: Mapping[str, Mapping[int, str]] = {
     "status": {1: "what --fail-on names is there"},
     "watch": {0: "ended with Ctrl-C"},
+    "serve": {0: "ended with Ctrl-C", 3: "the port cannot be listened on, or a file cannot be read"},
     "ledger-check": {1: "it is not whole, or lacks the head"},
     "config check": {1: "something in the file is wrong"},
     "repair-routing": {1: "done, but its proof does not hold", 4: "refused for safety"},

@@ -13,7 +13,16 @@ from .pages import PAGES, ROOT, page, prose, sections
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATH = re.findall(r"^\| .+ \| \[\w+\]\(docs/(\w+\.md)\) \|$", README, re.M)
 
-FURTHER = ["rows.md", "notice.md", "sessions.md", "lineage.md", "prevention.md", "security.md", "chain.md"]
+FURTHER = [
+    "rows.md",
+    "notice.md",
+    "sessions.md",
+    "lineage.md",
+    "prevention.md",
+    "security.md",
+    "chain.md",
+    "browser.md",
+]
 
 
 def test_the_path_has_these_steps() -> None:
