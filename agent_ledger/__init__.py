@@ -6,6 +6,7 @@ logged and swallowed: the ledger never costs the agent.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
@@ -13,14 +14,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .engine.fingerprint import ID_LIMIT, bounded
 from .engine.paths import Paths, default_home
-from .engine.prompts import Refusal, advice, tool_refusal
-from .engine.recorder import Recorder
 from .engine.records import storable
 from .engine.tools import READ_ONLY
+
+if TYPE_CHECKING:
+    from .engine.prompts import Refusal
+    from .engine.recorder import Recorder
 
 __version__ = "0.1.0"
 
@@ -46,7 +49,12 @@ _NOT_SHOWN = "nothing was shown; what is recorded is untouched"
 
 
 def register(ctx: Any) -> None:
-    """Called once by the host for each home. Declares exactly what `plugin.yaml` lists."""
+    """Called once by the host for each home. Declares exactly what `plugin.yaml` lists.
+
+    What the hooks need is loaded here and not above: whoever only reads ledgers passes this file, too, and the first
+    hook must not wait for it.
+    """
+    importlib.import_module(".engine.recorder", __name__)
     ctx.register_hook("pre_tool_call", pre_tool_call)
     ctx.register_hook("post_tool_call", post_tool_call)
     ctx.register_hook("pre_llm_call", pre_llm_call)
@@ -108,7 +116,11 @@ def pre_tool_call(
 
 def _refused_turn(turn_id: Any) -> dict[str, str] | None:
     rule = _refused_turns.get(_text(turn_id)) if _refused_turns else None
-    return {"action": "block", "message": tool_refusal(rule)} if rule else None
+    if not rule:
+        return None
+    from .engine.prompts import tool_refusal
+
+    return {"action": "block", "message": tool_refusal(rule)}
 
 
 def post_tool_call(
@@ -167,6 +179,8 @@ def pre_llm_call(
         return {"action": "block", "message": refusal.message}
     text = _notice(_text(session_id), _text(turn_id), _text(task_id), conversation_history)
     if refusal is not None and refusal.refuses:
+        from .engine.prompts import advice
+
         if turn_id:  # Calls that name no turn are of any chat.
             _refused_turns[_text(turn_id)] = refusal.rule
             while len(_refused_turns) > _REMEMBERED_TURNS:
@@ -275,6 +289,8 @@ def recorder() -> Recorder:
         with _making:
             found = _recorders.get(key)
             if found is None:
+                from .engine.recorder import Recorder
+
                 found = _recorders[key] = Recorder(Paths(Path(home)), about=_versions)
     return found
 
