@@ -28,6 +28,7 @@ from ledger_tui.commands.checks import (
     waiting,
 )
 from ledger_tui.commands.errors import DONE, UNREADABLE
+from ledger_tui.commands.fleet import Fleet, Round, say_in_turn
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.policy_file import PROMPTS, TOOLS
@@ -41,9 +42,9 @@ def examined(
     json: Annotated[bool, typer.Option("--json", help="One JSON list.")] = False,
 ) -> int:
     """What is wrong with this set-up, and what to do. Exit 0 whatever is found, 3 if a named file is unreadable."""
-    place: Place = context.obj
-    place.state_exists()
-    checks, problems = examine(place, quiet=json)
+    if isinstance(context.obj, Fleet):
+        return _of_fleet(context.obj, json=json)
+    checks, problems = _examined(context.obj, quiet=json)
     if json:
         print_json([asdict(check) for check in checks])
     else:
@@ -52,6 +53,22 @@ def examined(
     for problem in problems:
         warn(str(problem))
     return UNREADABLE if problems else DONE
+
+
+def _of_fleet(fleet: Fleet, *, json: bool) -> int:
+    """The same for several homes; in JSON each check names its home."""
+    asked = Round(fleet)
+    each = asked.each(lambda place: _examined(place, quiet=json)[0])
+    if json:
+        print_json([{"home": place.home_text, **asdict(check)} for place, checks in each for check in checks])
+    else:
+        say_in_turn((place, as_text(checks)) for place, checks in each)
+    return asked.code
+
+
+def _examined(place: Place, *, quiet: bool) -> tuple[list[Check], list[SourceError]]:
+    place.state_exists()
+    return examine(place, quiet=quiet)
 
 
 def examine(place: Place, *, quiet: bool = True) -> tuple[list[Check], list[SourceError]]:

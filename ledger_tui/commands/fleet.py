@@ -11,11 +11,11 @@ import typer
 from agent_ledger.engine.inert import inert
 from ledger_tui import homes
 from ledger_tui.commands.errors import DONE, UNREADABLE, CommandError, usage
-from ledger_tui.commands.output import warn
+from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
 from ledger_tui.sources.guard import SourceError
 
-COMMANDS = ("status", "calls")
+COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor")
 """What answers about several homes at once."""
 
 _T = TypeVar("_T")
@@ -63,6 +63,13 @@ class Round:
     def code(self) -> int:
         """How the command ends for all that."""
         return UNREADABLE if self.failed else DONE
+
+
+def say_in_turn(parts: Iterable[tuple[Place, Iterable[str]]]) -> None:
+    """What is said of each home under its name, with an empty line between two."""
+    for number, (place, lines) in enumerate(parts):
+        for line in (*([""] if number else []), f"{place.name}: {inert(place.home_text)}", *lines):
+            say(line)
 
 
 def _lazily(ask: Callable[[Place], _T], place: Place) -> Iterator[_T]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from agent_ledger.engine.records import utc_text
 from ledger_tui.commands.findings import FindingNews
@@ -19,12 +20,23 @@ TICK_S = 1.0
 Report = Callable[[Event], None]
 
 
-def follow(place: Place, report: Report) -> None:
+def follow(places: Sequence[Place], report: Callable[[Place, Event], None]) -> None:
     """Reports every change until it is interrupted by KeyboardInterrupt. Whatever `report` raises comes out here."""
     try:
-        asyncio.run(_follow(place, report))
+        asyncio.run(_follow_all(places, report))
     except ExceptionGroup as group:
-        raise group.exceptions[0] from None
+        raise _first_of(group) from None
+
+
+def _first_of(group: ExceptionGroup[Exception]) -> Exception:
+    first = group.exceptions[0]
+    return _first_of(first) if isinstance(first, ExceptionGroup) else first
+
+
+async def _follow_all(places: Sequence[Place], report: Callable[[Place, Event], None]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for place in places:
+            tasks.create_task(_follow(place, partial(report, place)))
 
 
 async def _follow(place: Place, report: Report) -> None:
@@ -32,20 +44,21 @@ async def _follow(place: Place, report: Report) -> None:
     ledger = LedgerSource(place.paths, ledger=place.ledger if place.ledger_named else None, clock=place.clock)
     state = StateSource(place.paths, state=place.state if place.state_named else None, clock=place.clock)
     async with ledger, state, asyncio.TaskGroup() as tasks:
-        tasks.create_task(_calls(ledger, happenings, FindingNews(place.clock), report))
+        tasks.create_task(_calls(place, ledger, happenings, report))
         tasks.create_task(_sessions(state, place.clock, report))
         tasks.create_task(_time(happenings, report))
 
 
-async def _calls(source: LedgerSource, happenings: Happenings, findings: FindingNews, report: Report) -> None:
-    said = ""
+async def _calls(place: Place, source: LedgerSource, happenings: Happenings, report: Report) -> None:
+    said, findings = "", FindingNews(place.clock)
+    whose = f"{place.name}: " if place.name else ""
     async with aclosing(source.changes()) as changes:
         async for change in changes:
             for event in (*happenings.take(change), *findings.take(change)):
                 report(event)
             if change.health.text != said and change.health.state != "missing":
                 said = change.health.text
-                warn(said or "The ledger can be read again.")
+                warn(whose + (said or "The ledger can be read again."))
 
 
 async def _time(happenings: Happenings, report: Report) -> None:

@@ -15,8 +15,9 @@ from agent_ledger.engine.posture import Posture, report
 from agent_ledger.engine.posture import reading as posture_reading
 from ledger_tui.commands import export
 from ledger_tui.commands.calls import since_seconds
-from ledger_tui.commands.errors import unreadable, usage
-from ledger_tui.commands.output import print_json, say
+from ledger_tui.commands.errors import DONE, unreadable, usage
+from ledger_tui.commands.fleet import Fleet, Round, one_home, say_in_turn
+from ledger_tui.commands.output import print_json, say, table, terminal_width
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.progress import progress
 from ledger_tui.commands.reading import count_rows
@@ -67,15 +68,37 @@ def show(
         str | None, typer.Option("--since", metavar="WHEN", help="Only calls from then on: as for calls.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
-) -> None:
+) -> int:
     """How risky the recorded activity looks: the score, and every finding behind it."""
-    place = _named(context.obj, ledger)
+    if ledger is None and isinstance(context.obj, Fleet):
+        return _of_fleet(context.obj, since, json=json)
+    place = _named(one_home(context, "posture LEDGER"), ledger)
     posture = scored(place, since=since_seconds(since, place.clock()), quiet=json)
     if json:
         print_json(report.as_json(posture))
-        return
+        return DONE
     for line in report.as_text(posture, place.ledger_name):
         say(line)
+    return DONE
+
+
+def _of_fleet(fleet: Fleet, since: str | None, *, json: bool) -> int:
+    """The same for several homes, the worst first; those without a score come last."""
+    asked = Round(fleet)
+    begin = since_seconds(since, fleet.places[0].clock())
+    found = sorted(asked.each(lambda place: scored(place, since=begin, quiet=json)), key=lambda one: _worst(one[1]))
+    if json:
+        print_json([{"name": place.name, "home": place.home_text, **report.as_json(one)} for place, one in found])
+        return asked.code
+    rows = [(place.name, "-" if one.score is None else str(one.score), str(len(one.findings))) for place, one in found]
+    for line in (*table(("NAME", "SCORE", "FINDINGS"), rows, width=terminal_width(), flexible=0), ""):
+        say(line)
+    say_in_turn((place, report.as_text(one, place.ledger_name)) for place, one in found)
+    return asked.code
+
+
+def _worst(one: Posture) -> int:
+    return 101 if one.score is None else one.score
 
 
 def exported(

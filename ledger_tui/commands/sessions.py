@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -13,7 +13,8 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from ledger_tui.commands import export, session_tree
-from ledger_tui.commands.errors import refused, usage
+from ledger_tui.commands.errors import DONE, refused, usage
+from ledger_tui.commands.fleet import Fleet, Round, one_home, say_in_turn
 from ledger_tui.commands.output import print_json, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.surveys import anomaly_shape, session_shapes, stored, surveyed
@@ -70,21 +71,34 @@ def show(
     unignore: Annotated[
         tuple[str, str] | None, typer.Option("--unignore", metavar="SESSION KIND", help="Take that back.")
     ] = None,
-) -> None:
+) -> int:
     """The host's sessions by descent, and what does not fit about them."""
-    place: Place = context.obj
     if ignore or unignore:
-        set_aside(place, ignore, unignore, json=json)
-        return
-    found = surveyed(place, quiet=json)
+        set_aside(one_home(context, "sessions --ignore"), ignore, unignore, json=json)
+        return DONE
     wanted = Wanted(anomalies_only, frozenset(source or ()))
+    if isinstance(context.obj, Fleet):
+        asked = Round(context.obj)
+        each = asked.each(lambda place: surveyed(place, quiet=json))
+        if json:
+            write_documents(each, wanted, sys.stdout)
+        else:
+            say_in_turn((place, _tree(found, place, wanted, limit)) for place, found in each)
+        return asked.code
+    place: Place = context.obj
+    found = surveyed(place, quiet=json)
     if json:
         write_document(found, wanted, sys.stdout)
-        return
+    else:
+        for line in _tree(found, place, wanted, limit):
+            say(line)
+    return DONE
+
+
+def _tree(found: Survey, place: Place, wanted: Wanted, limit: int | None) -> Iterable[str]:
     unicode = speaks_unicode(os.environ, sys.stdout.encoding)
-    shown = None if not (anomalies_only or source) else frozenset(wanted.ids(found))
-    for line in session_tree.as_text(found, place, only=shown, limit=limit, unicode=unicode):
-        say(line)
+    shown = frozenset(wanted.ids(found)) if wanted.anomalies_only or wanted.sources else None
+    return session_tree.as_text(found, place, only=shown, limit=limit, unicode=unicode)
 
 
 def set_aside(
@@ -109,10 +123,23 @@ def set_aside(
     say(f"{kind} is {'set aside' if ignore else 'shown again'} for {session_tree.name(session_id)}.")
 
 
-def write_document(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider | None = None) -> None:
+def write_documents(each: Iterable[tuple[Place, Survey]], wanted: Wanted, stream: TextIO) -> None:
+    """The documents of several homes as one list, each beginning with the home's name and path."""
+    separator = "[\n"
+    for place, found in each:
+        stream.write(separator)
+        write_document(found, wanted, stream, head={"name": place.name, "home": place.home_text})
+        separator = ",\n"
+    stream.write("[]\n" if separator == "[\n" else "]\n")
+
+
+def write_document(
+    found: Survey, wanted: Wanted, stream: TextIO, hide: Hider | None = None, *, head: Mapping[str, str] | None = None
+) -> None:
     """The document of `sessions --json`, written row by row: stores may be large. As an export with `hide`."""
     clean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = hide.counting if hide else dict
-    stream.write('{\n"sessions": [')
+    first = "".join(f"{document(name)}: {document(value)},\n" for name, value in (head or {}).items())
+    stream.write(f'{{\n{first}"sessions": [')
     separator = "\n"
     for shape in session_shapes(found, wanted.ids(found)):
         stream.write(separator + document(clean(shape)))

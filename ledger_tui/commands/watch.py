@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 
 from ledger_tui.commands.calls import args_line
 from ledger_tui.commands.errors import DONE
+from ledger_tui.commands.fleet import Fleet, Round
 from ledger_tui.commands.output import fit, print_json_line, say_now
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.reading import count_sessions
 from ledger_tui.sources import snapshot
+
+Report = Callable[[Place, Mapping[str, Any]], None]
 
 
 def watched(
@@ -24,23 +28,48 @@ def watched(
 
     The changes: issued, settled, overdue, ghost, revived, finding, session. Ends with Ctrl-C.
     """
-    place: Place = context.obj
+    asked = Round(context.obj) if isinstance(context.obj, Fleet) else None
+    if asked is None:
+        _need_readable(context.obj)
+        places: tuple[Place, ...] = (context.obj,)
+    else:
+        places = tuple(place for place, _ in asked.each(_need_readable))
+    if places:
+        _watch(places, sender(places, json=json, named=asked is not None))
+    return DONE if asked is None else asked.code
+
+
+def _need_readable(place: Place) -> None:
+    """What cannot be read at all is an error now, not a silent watch."""
     if place.ledger_exists():
         with snapshot.reading_ledger(place.ledger):
-            pass  # What cannot be read at all is an error now, not a silent watch.
+            pass
     if place.shipped is None and place.state_exists() and place.state_named:
         count_sessions(place.state)
+
+
+def _watch(places: Sequence[Place], report: Report) -> None:
     # Only here: the other commands need not wait for what following takes.
     from ledger_tui.commands.following import follow
 
-    kept = place.shipped.following() if place.shipped is not None else contextlib.nullcontext()
-    with contextlib.suppress(KeyboardInterrupt), kept:  # That is how watching ends.
-        follow(place, print_json_line if json else _say)
-    return DONE
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as kept:  # That is how watching ends.
+        for place in places:
+            if place.shipped is not None:
+                kept.enter_context(place.shipped.following())
+        follow(places, report)
 
 
-def _say(event: Mapping[str, Any]) -> None:
-    say_now(as_line(event))
+def sender(places: Sequence[Place], *, json: bool, named: bool) -> Report:
+    """Sends what happened, with its home where there are several."""
+    width = max(cell_len(place.name) for place in places)
+
+    def send(place: Place, event: Mapping[str, Any]) -> None:
+        if json:
+            print_json_line({"home": place.home_text, **event} if named else event)
+        else:
+            say_now(f"{fit(place.name, width)}  {as_line(event)}" if named else as_line(event))
+
+    return send
 
 
 def as_line(event: Mapping[str, Any]) -> str:

@@ -11,16 +11,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import Any
 
 import pytest
 
 from agent_ledger.engine import queries
+from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import Call, utc_text
 from ledger_tui.commands.happenings import Happenings
+
+from .conftest import make_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_767_355_200.0
@@ -142,10 +146,10 @@ def test_another_file_tells_only_what_is_new(ledger: Any) -> None:
 class Watching:
     """The real program with its output in a pipe."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, before: tuple[str, ...] = ()) -> None:
         environ = {**os.environ, "HERMES_HOME": str(home), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ledger_tui", "watch", *arguments],
+            [sys.executable, "-m", "ledger_tui", *before, "watch", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=home,
         )  # fmt: skip
         self.lines: Queue[str] = Queue()
@@ -226,3 +230,22 @@ def test_bad_input_is_told_at_once(program: Any, sentence: Any, tmp_path: Path) 
     (tmp_path / "text.db").write_text("no database at all, only words" * 100)
     sentence(program("--ledger", str(tmp_path / "text.db"), "watch"), 3)
     sentence(program("--state", str(tmp_path / "none.db"), "watch"), 3)
+
+
+def test_several_homes_in_one_stream(ledger: Any, home: Path, watching: list[Watching]) -> None:
+    other = make_ledger(Paths(home / "profiles" / "work").ledger)
+    (home / "profiles" / "away").touch()
+    before = ("--profile", "default", "--profile", "away", "--profile", "work")
+    one = Watching(home, "--json", before=before)
+    watching.append(one)
+    unheard, deadline = {str(home), str(home / "profiles" / "work")}, time.monotonic() + 60
+    with closing(other.connection):
+        while unheard:
+            assert time.monotonic() < deadline, unheard
+            for made in (ledger, other):
+                made.add(at=time.time(), tool_name="probe")
+            with suppress(Empty):
+                unheard.discard(json.loads(one.lines.get(timeout=0.3))["home"])
+    code, told = one.interrupt()
+    assert code == 3
+    assert told.startswith("away: The Hermes home ")
