@@ -95,7 +95,7 @@ _TABLES = (
         ledger_id INTEGER PRIMARY KEY, verdict TEXT NOT NULL, evidence TEXT NOT NULL, checked_ts TEXT NOT NULL)""",
 )
 
-_NAMES = frozenset(re.findall(r"TABLE IF NOT EXISTS (\w+)", " ".join(_TABLES)))
+TABLE_NAMES = frozenset(re.findall(r"TABLE IF NOT EXISTS (\w+)", " ".join(_TABLES)))
 
 _INDEXES = (
     # One session's rows in order, for its pane and for late settlements.
@@ -110,6 +110,8 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS ledger_reported ON ledger(reported_ts) WHERE reported_ts IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS ledger_later ON ledger(later_ts) WHERE later_ts IS NOT NULL",
 )
+
+INDEX_NAMES = frozenset(re.findall(r"INDEX IF NOT EXISTS (\w+)", " ".join((*_TABLES, *_INDEXES))))
 
 
 class ForeignSchemaError(sqlite3.DatabaseError):
@@ -147,7 +149,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 def _has_tables(connection: sqlite3.Connection) -> bool:
     """Are all there? Without some of them no call could be recorded any more, by whomever they were dropped."""
     found = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
-    return {row[0] for row in found} >= _NAMES
+    return {row[0] for row in found} >= TABLE_NAMES
 
 
 def _widen(connection: sqlite3.Connection) -> None:

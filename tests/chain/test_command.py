@@ -73,7 +73,7 @@ def test_its_json(made: Made, program: Program) -> None:
     shape = done.json
     assert list(shape) == [
         "ledger", "state", "whole", "rows", "records", "uncovered", "pruned", "pruned_by_hand", "pruned_at",
-        "unproven", "first", "broken", "found", "head", "expected", "fixed_from", "proves", "limits",
+        "unproven", "first", "broken", "found", "head", "expected", "fixed_from", "proves", "altered", "limits",
     ]  # fmt: skip
     assert (done.code, shape["state"], shape["whole"], shape["rows"], shape["records"]) == (0, "whole", True, 3, 6)
     assert (shape["first"], shape["found"], shape["head"], shape["expected"]) == (None, [], str(made.head()), None)

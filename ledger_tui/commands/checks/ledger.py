@@ -7,14 +7,13 @@ import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
 from pathlib import Path
 
 from agent_ledger.engine import process, schema
 from agent_ledger.engine.mounts import network_mount
 from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.turnstile import has_wal_reset_bug
-from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, record
+from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check, foreign, record
 from ledger_tui.commands.checks.private import hash_key
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
@@ -159,11 +158,7 @@ def _schema(reading: Reading) -> Check:
 
 def _obstacle(connection: sqlite3.Connection) -> str:
     """Why the plugin could not add its columns; empty where it can. Tried on a copy of the empty tables in memory."""
-    made = connection.execute("SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL")
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
-        for (sql,) in made.fetchall():
-            with suppress(sqlite3.Error):  # SQLite's own tables, and what needs an extension.
-                copy.execute(sql)
+    with foreign.copy_of(foreign.tables_of(connection)) as copy:
         try:
             schema.prepare(copy)
         except schema.ForeignSchemaError as error:
@@ -254,6 +249,7 @@ def _dead_writers(reading: Reading) -> Check:
 _LOOKS: tuple[Callable[[Place, Reading], list[Check]], ...] = (
     lambda _, reading: [_whole(reading)],
     lambda _, reading: [_schema(reading)],
+    lambda _, reading: [foreign.things(reading)],
     _ground,
     lambda place, reading: [hash_key(place, reading)],
     lambda _, reading: [_dead_writers(reading)],
