@@ -107,13 +107,14 @@ class Server:
         socket = web.WebSocketResponse(
             timeout=_CLOSING_S, heartbeat=15.0, compress=False, max_msg_size=_BIGGEST_MESSAGE
         )
-        await socket.prepare(request)
         if len(self._open) >= LIMIT:
+            await socket.prepare(request)
             await socket.send_bytes(words(_FULL))
             await socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
             return socket
         session = self._open[socket] = Session(self._command, socket)
         try:
+            await socket.prepare(request)
             await session.start(_asked(request, "width", 80), _asked(request, "height", 24))
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
@@ -128,7 +129,7 @@ class Server:
 
 
 async def _close(socket: web.WebSocketResponse, session: Session) -> None:
-    with suppress(TimeoutError, ConnectionError):
+    with suppress(TimeoutError, ConnectionError, RuntimeError):  # The last: it has not even begun.
         await asyncio.wait_for(socket.close(code=WSCloseCode.GOING_AWAY), 2 * _CLOSING_S)
     await session.stop()
 
