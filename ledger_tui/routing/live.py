@@ -10,16 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.sources.guard import MISSING, SourceError, real_path
 from ledger_tui.sources.health import outlived
 
-from .collecting import no_collections
-from .details import Excerpt, first_and_last
 from .ignored import IgnoredFile
-from .read import Progress, ReadingStoppedError, Stopped, Tell, read_store
-from .survey import Survey, survey
+from .progress import Progress, ReadingStoppedError, Stopped, Tell
+
+if TYPE_CHECKING:
+    from .details import Excerpt
+    from .survey import Survey
 
 REST_S = 2.0
 """Least time from the end of one reading to the start of the next."""
@@ -58,7 +60,7 @@ class SurveyChange:
         return self.trouble is not None and self.trouble.state == MISSING
 
 
-Read = Callable[[Tell, Stopped], Survey]
+Read = Callable[[Tell, Stopped], "Survey"]
 
 
 class LiveSurvey:
@@ -184,6 +186,8 @@ class LiveSurvey:
 
     async def excerpt(self, session_id: str, count: int = 3) -> Excerpt:
         """The first and last messages of one session, read in a thread. Raises SourceError."""
+        from .details import first_and_last
+
         return await asyncio.to_thread(first_and_last, self.path, session_id, count)
 
     # In the thread
@@ -196,6 +200,11 @@ class LiveSurvey:
         self._progress = progress
 
     def _survey(self, tell: Tell, stopped: Stopped) -> Survey:
+        # Loaded with the first reading: an app in which nobody looks at the sessions starts the sooner.
+        from .collecting import no_collections
+        from .read import read_store
+        from .survey import survey
+
         with no_collections():
             store = read_store(self.path, self.home, tell=tell, stopped=stopped)
             tell(Progress(1, 1))  # All is read; what follows looks at memory only.

@@ -19,6 +19,7 @@ from ledger_tui.sources.reading import SliceTimeoutError, one_snapshot, slice_of
 
 from .collecting import no_collections
 from .owners import store_owner
+from .progress import Progress, ReadingStoppedError, Stopped, Tell
 from .resumed import Pause, find_resumed
 from .routes import legacy_routes
 from .rows import COLUMNS, EARLIEST, LATEST, SILENT, Session, as_stored, number, session, text
@@ -35,18 +36,6 @@ MOST_S = 0.08
 _FIRST, _LARGEST = 1_000, 50_000
 _LEASES = (("compression_locks", "session_id"), ("session_turn_leases", "conversation_id"))
 _BUSY_S = 5.0
-
-
-class ReadingStoppedError(Exception):
-    """The person called the reading off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the reading is: rows read of rows there are; both counts grow with sessions and messages alike."""
-
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +86,6 @@ class Store:
     def recent_host(self) -> bool:
         """Was the file last opened for writing by a 0.22 or later, whose search after a restart is the newer one?"""
         return "last_activity_at" in self.layout.sessions
-
-
-Tell = Callable[[Progress], None]
-Stopped = Callable[[], bool]
 
 
 def read_store(path: Path, home: Path, *, tell: Tell | None = None, stopped: Stopped | None = None) -> Store:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import agent_ledger
 from agent_ledger.engine.paths import Paths
-from agent_ledger.engine.policy.file import PolicyError
-from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import OFF, Mode, mode_of
-from agent_ledger.engine.policy.rules import ToolPolicy
-from agent_ledger.engine.prompts import PromptPolicy
-from agent_ledger.engine.prompts import load as load_prompts
+
+if TYPE_CHECKING:
+    from agent_ledger.engine.policy.file import PolicyError
+    from agent_ledger.engine.policy.rules import ToolPolicy
+    from agent_ledger.engine.prompts import PromptPolicy
 
 EXAMPLE = Path(agent_ledger.__file__).with_name("policy.example.json")
 PROMPT_EXAMPLE = EXAMPLE.with_name("prompt_policy.example.json")
@@ -36,7 +37,7 @@ class PolicyState:
 
 
 class PolicyFiles:
-    """Asked again and again: `look()`."""
+    """Asked again and again: `look()`. What reads policies is loaded with the first look: the app starts without it."""
 
     def __init__(self, paths: Paths) -> None:
         self._files = (paths.policy_mode, paths.policy, paths.prompt_policy_mode, paths.prompt_policy)
@@ -48,6 +49,9 @@ class PolicyFiles:
         marks = tuple(_mark(path) for path in self._files)
         if marks == self._marks:
             return None
+        from agent_ledger.engine.policy.load import load
+        from agent_ledger.engine.prompts import load as load_prompts
+
         self._marks = marks
         mode_file, policy_file, prompt_mode_file, prompt_file = self._files
         modes = (mode_of(mode_file), mode_of(prompt_mode_file))
@@ -64,6 +68,8 @@ class PolicyFiles:
 
 def example_policy() -> ToolPolicy | PolicyError:
     """The shipped rules."""
+    from agent_ledger.engine.policy.load import load
+
     return load(EXAMPLE)
 
 

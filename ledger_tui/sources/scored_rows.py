@@ -5,19 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-from agent_ledger.engine.posture.joined import rotations_of
-from agent_ledger.engine.posture.rows import RawRow, page
+from typing import TYPE_CHECKING
 
 from .reading import Shape, read_shape
 from .source import Source
+
+if TYPE_CHECKING:
+    from agent_ledger.engine.posture.rows import RawRow
 
 PAGE = 1000
 """Rows of one page: read in some milliseconds, also where a running read keeps the holder from committing."""
 
 
 class RowSource(Source):
-    """`await source.start()`, then `await source.page(after_id)` until a page comes back empty."""
+    """`await source.start()`, then `await source.page(after_id)` until a page comes back empty.
+
+    The rules are loaded when somebody asks for rows: the app starts without them.
+    """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         super().__init__(path, what="ledger", clock=clock, floor_s=0.0)
@@ -31,6 +35,8 @@ class RowSource(Source):
 
     async def rotations(self) -> list[tuple[str, str]]:
         """(session id, the id that its conversation had before), as far as the ledger knows. Raises SourceError."""
+        from agent_ledger.engine.posture.joined import rotations_of
+
         return [] if self._shape is None else await self._ask_slow(rotations_of)
 
     async def page(self, after_id: int) -> list[RawRow]:
@@ -38,5 +44,7 @@ class RowSource(Source):
         shape = self._shape
         if shape is None or not shape.columns:
             return []
+        from agent_ledger.engine.posture.rows import page
+
         query = page(shape.columns, after_id=after_id, limit=PAGE)
         return await self._ask_slow(lambda connection: connection.execute(*query).fetchall())

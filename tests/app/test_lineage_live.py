@@ -13,7 +13,8 @@ import pytest
 
 from ledger_tui.routing import live as live_module
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
-from ledger_tui.routing.read import Progress, ReadingStoppedError, Stopped, Store, Tell
+from ledger_tui.routing.progress import Progress, ReadingStoppedError, Stopped, Tell
+from ledger_tui.routing.read import Store
 from ledger_tui.routing.survey import Survey, survey
 from ledger_tui.sources.guard import MISSING, SourceError
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from ledger_tui.routing.details import first_and_last
-from ledger_tui.routing.read import Progress, ReadingStoppedError, read_store
+from ledger_tui.routing.progress import Progress, ReadingStoppedError
+from ledger_tui.routing.read import read_store
 from ledger_tui.routing.survey import survey
 from ledger_tui.sources.guard import SourceError
 from tests.routing.corpus import case
