@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -18,11 +18,12 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from agent_ledger.engine.paths import Paths
-from ledger_tui.home_feeds import Home, HomeFeeds
+from ledger_tui.home_feeds import Home, HomeFeeds, Shipped
 from screens.calls import CallsScreen
-from screens.commands import LedgerCommands
+from screens.commands import Command, LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
+from screens.homes import HomesScreen
 from screens.lineage import LineageScreen
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
@@ -49,9 +50,15 @@ ENTRIES = (
 )
 """The screens, in the order of their keys. A new screen is one more line."""
 
+HOMES = "Homes"
+"""The screen that stands above those of a home, where there are several."""
+
 
 class LedgerApp(App[None]):
-    """Shows homes, live. Run it with `run(app)`."""
+    """Shows homes, live. Run it with `run(app)`.
+
+    Each home has screens of its own, made when they are first shown and kept from then on.
+    """
 
     TITLE = "ledger-tui"
     CSS_PATH = "app.tcss"
@@ -61,10 +68,11 @@ class LedgerApp(App[None]):
         Binding(
             "ctrl+p", "command_palette", "Commands", id="app.palette", tooltip="Search everything that can be done"
         ),
+        Binding("0", f"show_screen({HOMES!r})", HOMES, id="app.homes", tooltip="Every home side by side"),
         *(
             Binding(
                 entry.key,
-                f"switch_mode({entry.name!r})",
+                f"show_screen({entry.name!r})",
                 entry.name,
                 id=f"app.{entry.name.lower()}",
                 tooltip=f"The screen {entry.name}",
@@ -97,20 +105,61 @@ class LedgerApp(App[None]):
             self.theme = DEFAULT_THEME
 
     async def on_mount(self) -> None:
-        for entry in ENTRIES:
-            self.add_mode(entry.name, partial(entry.make, self.home.desk))
-        await self.switch_mode(ENTRIES[0].name)
+        for home in self.homes:
+            for entry in ENTRIES:
+                self.add_mode(_mode(home, entry.name), partial(entry.make, home.desk))
+        if self._several:
+            self.add_mode(HOMES, partial(HomesScreen, self.homes, self.open_home))
+        await self.switch_mode(HOMES if self._several else _mode(self.home, ENTRIES[0].name))
         if self.first_word:
             self.notify(self.first_word, severity="warning", timeout=15, markup=False)
         for home in self.homes:
             home.follow()
+
+    @property
+    def _several(self) -> bool:
+        return len(self.homes) > 1
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One home has nothing above it."""
+        return self._several or (action, *parameters) != ("show_screen", HOMES)
+
+    async def action_show_screen(self, name: str) -> None:
+        """Show this screen of the home in front."""
+        self._choose()
+        self.switch_mode(HOMES if name == HOMES else _mode(self.home, name))
+
+    def open_home(self, index: int) -> None:
+        """Show a home: the screen that is in front of another one, else its calls."""
+        shown = self.current_mode.rpartition("/")[2]
+        self.home = self.homes[index]
+        self.switch_mode(_mode(self.home, ENTRIES[0].name if shown == HOMES else shown))
+
+    def _choose(self) -> None:
+        """Among the homes, the one in front is the one at the cursor."""
+        screen = self.screen_stack[0]
+        if isinstance(screen, HomesScreen):
+            self.home = self.homes[screen.chosen]
+
+    def commands(self) -> Iterable[Command]:
+        """What the palette offers on every screen."""
+        if self._several:
+            yield Command("Homes", "Every home side by side", partial(self.switch_mode, HOMES))
+            for index, home in enumerate(self.homes):
+                yield Command(f"Home: {home.name}", f"The screens of {home.folder}", partial(self.open_home, index))
 
     def action_help(self) -> None:
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_check_record(self) -> None:
+        self._choose()
         self.push_screen(RecordCheckScreen(self.home.record_source))
+
+
+def _mode(home: HomeFeeds, entry: str) -> str:
+    """What Textual knows a screen of a home by."""
+    return f"{home.name}/{entry}"
 
 
 def make_app(
@@ -123,12 +172,14 @@ def make_app(
     zone: tzinfo | None = None,
     environ: Mapping[str, str] | None = None,
     label: str = "",
+    shipped: Shipped | None = None,
 ) -> LedgerApp:
     """The app on one home, or on a ledger and a store named apart from it. Nothing is opened yet.
 
-    `label` stands beside every screen's name: a simulation must say that it is one.
+    `label` stands beside every screen's name: a simulation must say that it is one. `shipped`: the ledger of another
+    machine, in a throw-away home.
     """
-    homes = [Home(paths, ledger, state)]
+    homes = [Home(paths, ledger, state, shipped=shipped)]
     return LedgerApp(homes, clock=clock, mono=mono, zone=zone, environ=environ, label=label)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from textual.app import App
 from textual.signal import Signal
 from textual.worker import Worker, WorkerError
 
 from agent_ledger.engine.paths import Paths
+from agent_ledger.engine.records import Inert
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
+from ledger_tui.sources.guard import STALE
+from ledger_tui.sources.health import OK, Health
 from ledger_tui.sources.ledger import LedgerChange, LedgerSource
 from ledger_tui.sources.policy_files import PolicyFiles
 from ledger_tui.sources.record import RecordSource
@@ -22,7 +26,27 @@ from ledger_tui.sources.refusals import RefusalSource
 from ledger_tui.sources.scored_rows import RowSource
 from ledger_tui.sources.state import StateChange, StateSource
 from ledger_tui.sources.verdicts import VerdictSource
+from screens.calls_model import CallsModel
 from screens.feeds import Desk
+from screens.homes_model import so_far
+from widgets.look import fit
+
+NAME_SHOWN = 20
+"""Cells that a home's name may have beside a screen's."""
+
+
+class Shipped(Protocol):
+    """A ledger that another machine shipped, in the throw-away home that it was brought into."""
+
+    @property
+    def name(self) -> Inert: ...
+
+    def following(self, told: Callable[[str], None]) -> AbstractContextManager[object]:
+        """Keeps it as it is at the engine. `told` hears of a trouble, and an empty text when it is over, in a thread
+        of its own."""
+
+
+_SHOWN_BEFORE = "What is shown was brought before; it is tried again until that is over."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +57,9 @@ class Home:
     ledger: Path | None = None
     state: Path | None = None
     name: str = ""
-    """What it is called beside other homes; empty where it is the only one."""
+    """What it is called beside other homes, inert; empty where it is the only one."""
+    shipped: Shipped | None = None
+    """Set where the ledger was brought from an engine."""
 
 
 class HomeFeeds:
@@ -50,20 +76,29 @@ class HomeFeeds:
         label: str,
     ) -> None:
         self._app = app
-        self.name = home.name
+        self.name, self._shipped = home.name, home.shipped
+        self._engine_trouble = ""
+        self._own_health = Health()
+        """That of the file, whatever is wrong with the engine that it comes from."""
         paths = home.paths
+        self.folder = str(paths.home) if home.shipped is None else home.shipped.name
+        """Where it is, as a person is told of it."""
         self.ledger_source = LedgerSource(paths, ledger=home.ledger, clock=clock)
         self.state_source = StateSource(paths, state=home.state, clock=clock)
         ledger, state = self.ledger_source.path, self.state_source.path
+        self.ledger = ledger
         self.row_source = RowSource(ledger, clock=clock)
         self.refusal_source = RefusalSource(ledger, clock=clock)
         self.verdict_source = VerdictSource(paths, ledger=ledger, state=state, clock=clock)
-        self.record_source = RecordSource(ledger)
+        self.record_source = RecordSource(ledger, copied=home.shipped is not None)
         self.lineage = LiveSurvey(state, paths.home, paths.data, clock=clock, mono=mono)
         self.ledger_changed: Signal[LedgerChange] = Signal(app, "ledger")
         self.state_changed: Signal[StateChange] = Signal(app, "state")
         self.lineage_changed: Signal[SurveyChange] = Signal(app, "lineage")
+        self.calls = CallsModel(clock, mono, self.verdict_source.unkept)
+        """What is known of its calls; kept up by the screen of the homes, where there is one."""
         self.latest: LedgerChange | None = None
+        self._latest_state: StateChange | None = None
         self._titles: dict[str, str] = {}
         self._state_follower: Worker[None] | None = None
         self.desk = Desk(
@@ -81,8 +116,12 @@ class HomeFeeds:
             mono=mono,
             zone=zone,
             latest=lambda: self.latest,
+            so_far=lambda: so_far(self.calls, self.latest),
+            latest_state=lambda: self._latest_state,
             titles=self._titles,
-            label=label,
+            tells=not self.name,
+            label=f"{fit(self.name, NAME_SHOWN).rstrip()} {label}".strip() if self.name else label,
+            shipped=home.shipped.name if home.shipped is not None else "",
         )
 
     @asynccontextmanager
@@ -92,19 +131,37 @@ class HomeFeeds:
             for source in (self.ledger_source, self.row_source, self.refusal_source, self.state_source):
                 await stack.enter_async_context(source)
             stack.push_async_callback(self.verdict_source.end)
+            if self._shipped is not None:
+                stack.enter_context(self._shipped.following(_in_loop(self._engine_told)))
             yield
 
     def follow(self) -> None:
         """Hand on every change from now on, until the app ends."""
         self._app.run_worker(self._follow_ledger(), group="ledger")
+        if self._shipped is not None:
+            return  # There is no store of sessions.
         self._state_follower = self._app.run_worker(self._follow_state(), group="state")
         self._app.run_worker(self._follow_lineage(), group="lineage")
 
     async def _follow_ledger(self) -> None:
         """Every change of the ledger. What goes wrong there is told by the change's own health."""
         async for change in self.ledger_source.changes():
-            self.latest = change
-            self.ledger_changed.publish(change)
+            self._own_health = change.health
+            self._publish(change)
+
+    def _publish(self, change: LedgerChange) -> None:
+        if self._engine_trouble and change.health.state == OK:
+            change = replace(
+                change, health=replace(change.health, state=STALE, text=f"{self._engine_trouble} {_SHOWN_BEFORE}")
+            )
+        self.latest = change
+        self.ledger_changed.publish(change)
+
+    def _engine_told(self, trouble: str) -> None:
+        """What is wrong with the engine stands where what is wrong with a file does."""
+        self._engine_trouble = trouble
+        if self.latest is not None:
+            self._publish(replace(self.latest, reset=False, calls=(), more=False, health=self._own_health))
 
     async def _follow_state(self) -> None:
         """The same for the host's sessions."""
@@ -112,6 +169,7 @@ class HomeFeeds:
             if change.reset:
                 self._titles.clear()
             self._titles.update((key, info.title or "") for key, info in change.sessions.items())
+            self._latest_state = change
             self.state_changed.publish(change)
 
     async def _follow_lineage(self) -> None:
@@ -135,3 +193,14 @@ class HomeFeeds:
             await self.lineage.rest(False)
             self.lineage.again()
             self._state_follower = self._app.run_worker(self._follow_state(), group="state")
+
+
+def _in_loop(told: Callable[[str], None]) -> Callable[[str], None]:
+    """The same for a thread to call; after the app has ended it does nothing."""
+    loop = asyncio.get_running_loop()
+
+    def tell(text: str) -> None:
+        with suppress(RuntimeError):  # The loop is closed.
+            loop.call_soon_threadsafe(told, text)
+
+    return tell

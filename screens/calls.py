@@ -95,6 +95,7 @@ class CallsScreen(TypingScreen):
     def on_mount(self) -> None:
         self._desk.ledger_changed.subscribe(self, self._ledger_changed)
         self._desk.state_changed.subscribe(self, self._state_changed)
+        self._catch_up()
         self.set_interval(1.0, self._tick)
         self._panes.focus_pane(SETTLED)
         self._paint()
@@ -116,23 +117,33 @@ class CallsScreen(TypingScreen):
             self._order_stale = True
         if change.reset:
             self._desk.verdicts.forget()
-            self._reset_panes()
-            if change.health.state != "missing":
-                if len(self.model.view.settled) < PAGE:
-                    self._load_page("first")
-                self._load_sessions()
+            self._start_over(change)
         elif self.model.sessions_drifted() and self._desk.mono() - self._recounted > RECOUNT_S:
             self._load_sessions()
         self._tell(news)
         self._paint()
 
+    def _catch_up(self) -> None:
+        """Take what was told before this screen was made."""
+        so_far, state = self._desk.so_far(), self._desk.latest_state()
+        if so_far is not None:
+            self.model.apply(so_far)
+            self._order_stale = True
+            self._start_over(so_far)
+        if state is not None:
+            self._state_changed(state)
+
+    def _start_over(self, change: LedgerChange) -> None:
+        """The model begins anew with this message: fetch what it does not bring."""
+        self._reset_panes()
+        if change.health.state != "missing":
+            if len(self.model.view.settled) < PAGE:
+                self._load_page("first")
+            self._load_sessions()
+
     def _state_changed(self, change: StateChange) -> None:
         # A home without a session store only lacks titles; that needs no line of its own.
         self._state_health = change.health if change.health.state != "missing" else Health()
-        if change.reset:
-            self._facts.titles.clear()
-        for key, info in change.sessions.items():
-            self._facts.titles[key] = info.title or ""
         self._order_stale = True
         self._paint()
 
@@ -142,7 +153,7 @@ class CallsScreen(TypingScreen):
         self._paint(resort=True)
 
     def _tell(self, news: News) -> None:
-        for toast in toasts(news):
+        for toast in toasts(news) if self._desk.tells else ():
             self.notify(toast.text, severity=toast.severity, timeout=toast.seconds, markup=False)
 
     # Painting: everything below draws only what differs
@@ -348,7 +359,8 @@ class CallsScreen(TypingScreen):
     def commands(self) -> Iterable[Command]:
         """What the palette offers here."""
         yield from palette.filters(self.filter_by)
-        yield Command("Verify all unconfirmed calls in view", "Did they land after all?", self.action_verify_all)
+        if not self._desk.shipped:
+            yield Command("Verify all unconfirmed calls in view", "Did they land after all?", self.action_verify_all)
         yield Command("Show everything", "Drop filter and session", self.action_clear)
         yield Command("Filter…", "Type a filter", self.action_filter)
         yield Command("Export what is in view…", "To a CSV or JSON file", self.action_export)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
@@ -13,7 +13,7 @@ from ledger_tui.sources.health import Health
 from widgets.look import GLYPHS, HEALTH_GLYPHS, HEALTH_WORDS, NO_SESSION, count_text
 from widgets.top_line import Total
 
-from .calls_model import CallsModel, News
+from .calls_model import CallsModel, Counts, News
 
 TOLD_AT_ONCE = 3
 """Calls that one toast names; more are counted."""
@@ -21,16 +21,18 @@ TOLD_AT_ONCE = 3
 _ORDER = ("pending", "overdue", "ghost", "error", "revived", "confirmed")
 _URGENCY = ("ghost", "overdue", "pending", "error", "revived", "confirmed")
 _ALWAYS = ("pending", "ghost", "confirmed")
+_NO_TITLES: Mapping[str, str] = {}
 
 
 class Facts:
     """What a row's text needs beyond the row: the model's judgement, titles of sessions, the person's zone."""
 
-    def __init__(self, model: CallsModel, zone: tzinfo | None) -> None:
+    def __init__(self, model: CallsModel, zone: tzinfo | None, titles: Mapping[str, str] = _NO_TITLES) -> None:
+        """`titles` of sessions, by id."""
         self.state, self.age, self.remaining = model.state, model.age, model.remaining
         self.writer_dead, self.now = model.writer_dead, model.now
         self.zone, self._judged = zone, model.judged
-        self.titles: dict[str, str] = {}
+        self.titles = titles
 
     def verdict(self, call: Call) -> str:
         """`landed`, `absent`, `unknown`; empty where nobody has looked."""
@@ -73,7 +75,11 @@ def totals(model: CallsModel) -> tuple[Total, ...]:
     """The totals for the top line, in the order of a call's life; ghosts are the last to give way."""
     if model.unknown:
         return (Total("?", "calls unknown", "", "top--quiet"),)
-    counts = model.counts()
+    return totals_of(model.counts())
+
+
+def totals_of(counts: Counts) -> tuple[Total, ...]:
+    """The same of counts that are known."""
     out: list[Total] = []
     for state in _ORDER:
         number: int = getattr(counts, state)

@@ -27,12 +27,15 @@ class Command:
 
 
 class LedgerCommands(Provider):
-    """Commands of the screen (its `commands()`), then those of the app."""
+    """Commands of the screen (its `commands()`), those of the app (the same), then what every app of ours has."""
 
     def _commands(self) -> Iterable[Command]:
         offered = getattr(self.screen, "commands", None)
         if offered is not None:
             yield from offered()
+        everywhere = getattr(self.app, "commands", None)
+        if everywhere is not None:
+            yield from everywhere()
         yield Command(
             "Check the record",
             "Was a recorded call edited, deleted or moved since?",

@@ -98,7 +98,15 @@ class Desk:
     """The person's time zone; None is the system's."""
     latest: Callable[[], LedgerChange | None]
     """The newest change of the ledger, for a screen that was made after it."""
+    so_far: Callable[[], LedgerChange | None]
+    """All that is known of the ledger as one message, for a screen that was made after it came."""
+    latest_state: Callable[[], StateChange | None]
+    """The newest change of the host's sessions, for a screen that was made after it."""
     titles: Mapping[str, str]
     """Titles of sessions, by id; always the newest."""
+    tells: bool = True
+    """Does the Calls screen tell of calls that were lost? Where several homes stand side by side, their screen does."""
     label: str = ""
     """What stands beside every screen's name, so that nobody takes a simulation for the real thing."""
+    shipped: str = ""
+    """Name of a ledger that another machine shipped: nothing else of its home is here. Empty for a home that is."""

@@ -27,6 +27,7 @@ _STATUS_STATES: Mapping[str, frozenset[str]] = {
     "confirmed": frozenset({"confirmed", "revived"}),
     "ghost_reported": frozenset({"ghost"}),
 }
+_NO_MORE: Mapping[str, Collection[str]] = {}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNIT_S: Mapping[str, float] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -40,19 +41,31 @@ def parse_filter(line: str, *, now: float, zone: tzinfo | None, sessions: Mappin
 
     Raises FilterError.
     """
+    return filter_of(split_terms(line), now=now, zone=zone, sessions=sessions or {})
+
+
+def filter_of(
+    terms: Iterable[str],
+    *,
+    now: float,
+    zone: tzinfo | None,
+    sessions: Mapping[str, str],
+    known: Iterable[str] = tuple(TERMS),
+) -> Filter:
+    """The same for terms that are apart already. `known`: names of terms, to be told of. Raises FilterError."""
     wanted = Filter()
     words: list[str] = []
-    for term in split_terms(line):
+    for term in terms:
         name, colon, value = term.partition(":")
         name = name.lower()
         if not colon or (name not in TERMS and name != "status"):
             if colon and name.isalpha() and value and not value.startswith(("/", "\\")):
-                raise FilterError(f"There is no filter '{name}:'; known are {listed(f'{t}:' for t in TERMS)}.")
+                raise FilterError(f"There is no filter '{name}:'; known are {listed(f'{t}:' for t in known)}.")
             words.append(term)
             continue
         if not value:
             raise FilterError(f"'{name}:' needs a value: {TERMS.get(name, TERMS['state'])}.")
-        wanted = _with_term(wanted, name, value, now, zone, sessions or {})
+        wanted = _with_term(wanted, name, value, now, zone, sessions)
     return replace(wanted, text=" ".join(words)) if words else wanted
 
 
@@ -137,16 +150,19 @@ def listed(words: Iterable[str], *, last: str = "and") -> str:
     return f"{', '.join(rest)} {last} {end}" if rest else end
 
 
-def complete(line: str, *, tools: Collection[str], sessions: Collection[str]) -> str | None:
-    """The line with its last term completed, None where nothing is known to follow."""
+def complete(
+    line: str, *, tools: Collection[str], sessions: Collection[str], more: Mapping[str, Collection[str]] = _NO_MORE
+) -> str | None:
+    """The line with its last term completed, None where nothing is known to follow. `more`: further terms."""
     known = {
+        **more,
         "tool": sorted(tools),
         "state": STATES,
         "status": STATES,
         "verdict": (*VERDICTS, UNCHECKED),
         "session": sorted(sessions),
     }
-    return complete_term(line, TERMS, known)
+    return complete_term(line, (*more, *TERMS), known)
 
 
 def complete_term(line: str, terms: Iterable[str], known: Mapping[str, Iterable[str]]) -> str | None:

@@ -90,7 +90,7 @@ def _actions(screen: Screen[Any]) -> Iterable[tuple[str, str]]:
         # A binding's own display names one of its keys; here each key is named.
         shown = _NAMES.get(binding.key) or screen.app.get_key_display(replace(binding, key_display=None))
         # The screens share one line, so that the list has room on a low screen.
-        screens = binding.action.startswith("switch_mode(")
+        screens = binding.action.startswith("show_screen(")
         name = "app.screens" if screens else binding.id
         if shown not in keys.setdefault(name, []):
             keys[name].append(shown)

@@ -22,7 +22,7 @@ class TypingScreen(VerifyingScreen):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.model = CallsModel(desk.clock, desk.mono, desk.verdicts.unkept)
-        self._facts = Facts(self.model, desk.zone)
+        self._facts = Facts(self.model, desk.zone, desk.titles)
         self._line = ""
         self._typed = Filter()
 

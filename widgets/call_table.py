@@ -129,6 +129,8 @@ def _coarse_age(call: Call, facts: CallFacts) -> tuple[str, str]:
 
 
 def _lost_in(call: Call, facts: CallFacts) -> tuple[str, str]:
+    if facts.state(call) == "ghost":
+        return "lost", "call--ghost"
     if facts.writer_dead(call):
         return "host gone", "call--overdue"
     if call.no_signal:

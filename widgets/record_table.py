@@ -35,6 +35,8 @@ class Field(Generic[Record]):
     """What is too long loses its beginning: ids differ at their ends."""
     from_width: int = 0
     """Shown only in a table at least this wide."""
+    below_width: int = 10_000
+    """Shown only in a table narrower than this."""
     roomy: tuple[int, int] | None = None
     """From which width of the table on it has how many cells instead."""
 
@@ -117,7 +119,9 @@ class RecordTable(LineList, Generic[Record]):
 
     def _layout(self, width: int) -> list[tuple[Field[Any], int]]:
         """The columns that fit, with their final widths."""
-        shown = [(field, field.width_in(width)) for field in self._fields if field.from_width <= width]
+        shown = [
+            (field, field.width_in(width)) for field in self._fields if field.from_width <= width < field.below_width
+        ]
         fixed = 1 + sum(own + 2 for _, own in shown) - 2
         return [(field, own or max(0, width - fixed)) for field, own in shown]
 
