@@ -6,22 +6,23 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from textual.signal import Signal
+if TYPE_CHECKING:
+    from textual.signal import Signal
 
-from agent_ledger.engine.chain.report import Checked
-from agent_ledger.engine.evidence import Verdict
-from agent_ledger.engine.posture.rows import RawRow
-from agent_ledger.engine.queries import Filter
-from agent_ledger.engine.records import Call
-from ledger_tui.routing.live import LiveSurvey, SurveyChange
-from ledger_tui.sources.ledger import LedgerChange, SessionTotals
-from ledger_tui.sources.policy_files import PolicyFiles
-from ledger_tui.sources.record import Watch
-from ledger_tui.sources.refusals import RefusalChange
-from ledger_tui.sources.state import StateChange
-from ledger_tui.sources.verdicts import Outcome, Search
+    from agent_ledger.engine.chain.report import Checked
+    from agent_ledger.engine.evidence import Verdict
+    from agent_ledger.engine.posture.rows import RawRow
+    from agent_ledger.engine.queries import Filter
+    from agent_ledger.engine.records import Call
+    from ledger_tui.routing.live import LiveSurvey, SurveyChange
+    from ledger_tui.sources.ledger import LedgerChange, SessionTotals
+    from ledger_tui.sources.policy_files import PolicyFiles
+    from ledger_tui.sources.record import Watch
+    from ledger_tui.sources.refusals import RefusalChange
+    from ledger_tui.sources.state import StateChange
+    from ledger_tui.sources.verdicts import Outcome, Search
 
 
 class LedgerFeed(Protocol):
