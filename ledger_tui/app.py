@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -23,13 +23,15 @@ from screens.calls import CallsScreen
 from screens.commands import Command, LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
-from screens.homes import HomesScreen
 from screens.lineage import LineageScreen
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
 from screens.record_check import RecordCheckScreen
 from screens.repair import RepairScreen
 from widgets.themes import DEFAULT_THEME, THEMES
+
+if TYPE_CHECKING:
+    from screens.homes import HomesScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class LedgerApp(App[None]):
         self.homes = tuple(HomeFeeds(self, home, clock=clock, mono=mono, zone=zone, label=label) for home in homes)
         self.home = self.homes[0]
         """The one whose screens are in front."""
+        self._label = label
+        self._beside: HomesScreen | None = None
         self.first_word = ""
         """What a person must be told once the app is there."""
         for theme in THEMES:
@@ -109,7 +113,7 @@ class LedgerApp(App[None]):
             for entry in ENTRIES:
                 self.add_mode(_mode(home, entry.name), partial(entry.make, home.desk))
         if self._several:
-            self.add_mode(HOMES, partial(HomesScreen, self.homes, self.open_home))
+            self.add_mode(HOMES, self._make_homes)
         await self.switch_mode(HOMES if self._several else _mode(self.home, ENTRIES[0].name))
         if self.first_word:
             self.notify(self.first_word, severity="warning", timeout=15, markup=False)
@@ -135,11 +139,16 @@ class LedgerApp(App[None]):
         self.home = self.homes[index]
         self.switch_mode(_mode(self.home, ENTRIES[0].name if shown == HOMES else shown))
 
+    def _make_homes(self) -> Screen[None]:
+        from screens.homes import HomesScreen  # One home does without.
+
+        self._beside = HomesScreen(self.homes, self.open_home, self._label)
+        return self._beside
+
     def _choose(self) -> None:
         """Among the homes, the one in front is the one at the cursor."""
-        screen = self.screen_stack[0]
-        if isinstance(screen, HomesScreen):
-            self.home = self.homes[screen.chosen]
+        if self._beside is not None and self.current_mode == HOMES:
+            self.home = self.homes[self._beside.chosen]
 
     def commands(self) -> Iterable[Command]:
         """What the palette offers on every screen."""

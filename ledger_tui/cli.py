@@ -158,7 +158,7 @@ def options(
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
         return plain_start.told(fleet.one_home(context, "The start in plain text"))
-    return _open_app(fleet.one_home(context, "The app")) if context.invoked_subcommand is None else None
+    return _open_app(fleet.places_of(context)) if context.invoked_subcommand is None else None
 
 
 def _tell_of_settings() -> None:
@@ -168,7 +168,7 @@ def _tell_of_settings() -> None:
         warn(problem)
 
 
-def _open_app(place: Place) -> int:
+def _open_app(places: Sequence[Place]) -> int:
     if importlib.util.find_spec("ledger_tui.app") is None:
         raise CommandError("The app is not part of this build; the commands are: see ledger-tui --help.", UNREADABLE)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and os.environ.get("TEXTUAL_DRIVER") != DRIVER:
@@ -176,7 +176,7 @@ def _open_app(place: Place) -> int:
             "The app needs a terminal, and this is none; in pipes and scripts use a command, such as: ledger-tui calls",
             USAGE,
         )
-    return opening.open_app(place)
+    return opening.open_app(*places)
 
 
 for group in (

@@ -1,4 +1,4 @@
-"""Opens the app on a place that was asked for."""
+"""Opens the app on the places that were asked for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,34 @@ from ledger_tui.commands.place import Place
 from ledger_tui.loading import loading
 
 
-def open_app(place: Place) -> int:
-    """Run the app until it is left. Raises CommandError (3) for a file named by option that is not there."""
-    place.ledger_exists()
-    place.state_exists()
+def open_app(*places: Place) -> int:
+    """Run the app until it is left. Raises CommandError (3) where the only place is not there.
+
+    Of several, each shows in its own line what is wrong with it.
+    """
+    several = len(places) > 1
+    for place in places:
+        if place.shipped is not None:
+            place.shipped.bring()
+        elif not several:
+            place.ledger_exists()
+            place.state_exists()
     with loading():
         screen = importlib.import_module("ledger_tui.app")
+        feeds = importlib.import_module("ledger_tui.home_feeds")
         personal = importlib.import_module("ledger_tui.personal")
-    app = screen.make_app(
-        place.paths,
-        ledger=place.ledger if place.ledger_named else None,
-        state=place.state if place.state_named else None,
-    )
+    homes = [
+        feeds.Home(
+            place.paths,
+            place.ledger if place.ledger_named else None,
+            place.state if place.state_named else None,
+            name=place.name if several else "",
+            shipped=place.shipped,
+        )
+        for place in places
+    ]
+    only = None if several else places[0].shipped
+    app = screen.LedgerApp(homes, label=only.source.host_name if only is not None else "")
     problem = personal.settle(app)
     if problem:
         warn(problem)
