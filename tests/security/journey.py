@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from typing import Any
 
 from tests.app.terminals import Pty
 from tests.engine.homes import WORKER, until
+from tests.serve.windows import Window
 
 from .programs import ROOT, environment
 
@@ -167,6 +169,7 @@ def travelled(root: Path, engine: str) -> Journey:
     journey.tui("commands", *LOOKING)
     journey.go("commands", "-m", "ledger_tui", "status", "--tmux", name="status --tmux")
     _watch(journey)
+    _serve(journey)
     _scripts(journey)
     _app(journey)
     journey.tui("verify", ["verify"])
@@ -224,6 +227,28 @@ def _watch(journey: Journey) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def _serve(journey: Journey) -> None:
+    """`serve` and the app in one of its windows, both written down together; ended by Ctrl-C."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ledger_tui", "serve"],
+        env=journey.environ("serve"), cwd=journey.root, stdout=subprocess.PIPE, text=True, umask=0,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        said = [process.stdout.readline().strip() for _ in range(3)]
+        asyncio.run(_looked_at(said[1]))
+        process.send_signal(signal.SIGINT)
+        journey.keep("commands", "serve", process.wait(60))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def _looked_at(url: str) -> None:
+    async with Window.opened(url) as window:
+        await window.until("Sessions", "ghost")
 
 
 def _databases(events: Sequence[dict[str, Any]]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ CHANGES = frozenset(
 
 NAMES = (
     "demo", "hooks", "prompt hook", "hooks, fresh", "hooks, waiting", "hooks, blocked", "commands", "status --tmux",
-    "watch", "posture.py", "posture_daily.py --dry-run", "daily", "selftest", "app", "verify", "export", "ship",
-    "source", "prune", "repair", "ignore", "install", "commands, later", "uninstall",
+    "watch", "serve", "posture.py", "posture_daily.py --dry-run", "daily", "selftest", "app", "verify", "export",
+    "ship", "source", "prune", "repair", "ignore", "install", "commands, later", "uninstall",
 )  # fmt: skip
 
 IN_ITS_OWN_HOME = ("demo", "selftest", "source")
@@ -137,9 +138,15 @@ def _tried_out(name: str) -> bool:
     return re.fullmatch(r"<tmp>/[a-z0-9_]{8}", name) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "daily"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("daily", "serve")])
 def test_no_network(journey: Journey, name: str) -> None:
     assert [event for event in journey.seen[name].events if event["what"] == "network"] == []
+
+
+def test_the_browser_s_server_listens_on_this_machine_and_asks_nobody(journey: Journey) -> None:
+    said = [event["path"] for event in journey.seen["serve"].events if event["what"] == "network"]
+    assert len(said) == 1
+    assert "('127.0.0.1', 0)" in said[0]
 
 
 def test_a_shipped_ledger_is_shown_without_a_look_at_the_home(journey: Journey) -> None:
@@ -165,7 +172,8 @@ def test_what_is_started(journey: Journey) -> None:
         for event in seen.events:
             if event["what"] == "program":
                 started.setdefault(name, set()).add(Path(event["path"]).name)
-    started.pop("demo")  # Itself a second time.
+    for name in ("demo", "serve"):  # Itself a second time.
+        assert started.pop(name) == {Path(sys.executable).name}
     assert set(started) <= {"commands", "install"}
     assert set().union(*started.values()) == {"hermes"}
 
