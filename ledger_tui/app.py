@@ -24,6 +24,7 @@ from screens.commands import Command, LedgerCommands
 from screens.feeds import Desk
 from screens.help import HelpScreen
 from screens.lineage import LineageScreen
+from screens.not_shipped import unless_shipped
 from screens.policy import PolicyScreen
 from screens.posture import PostureScreen
 from screens.record_check import RecordCheckScreen
@@ -46,9 +47,9 @@ class Entry:
 ENTRIES = (
     Entry("1", "Calls", CallsScreen),
     Entry("2", "Posture", PostureScreen),
-    Entry("3", "Lineage", LineageScreen),
+    Entry("3", "Lineage", unless_shipped("Lineage", LineageScreen)),
     Entry("4", "Policy", PolicyScreen),
-    Entry("5", "Repair", RepairScreen),
+    Entry("5", "Repair", unless_shipped("Repair", RepairScreen)),
 )
 """The screens, in the order of their keys. A new screen is one more line."""
 

@@ -147,13 +147,15 @@ def options(
     if source is not None:
         if hermes_home or profile or all_profiles or ledger is not None or state is not None:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
-        if context.invoked_subcommand not in COMMANDS:
+        if context.invoked_subcommand not in (None, *COMMANDS):
             raise usage(ONLY)
         shipped = Shipped(source, host)
         context.call_on_close(shipped.close)
         context.obj = place_of_shipped(shipped, os.environ)
-        return None
-    context.obj = fleet.asked(hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles)
+    else:
+        context.obj = fleet.asked(
+            hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles
+        )
     if context.invoked_subcommand not in (None, *fleet.COMMANDS):
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):

@@ -41,6 +41,10 @@ class Shipped(Protocol):
     @property
     def name(self) -> Inert: ...
 
+    @property
+    def host(self) -> Inert:
+        """The machine that shipped it."""
+
     def following(self, told: Callable[[str], None]) -> AbstractContextManager[object]:
         """Keeps it as it is at the engine. `told` hears of a trouble, and an empty text when it is over, in a thread
         of its own."""
@@ -77,6 +81,7 @@ class HomeFeeds:
     ) -> None:
         self._app = app
         self.name, self._shipped = home.name, home.shipped
+        shown = home.name or (home.shipped.host if home.shipped is not None else "")
         self._engine_trouble = ""
         self._own_health = Health()
         """That of the file, whatever is wrong with the engine that it comes from."""
@@ -120,7 +125,7 @@ class HomeFeeds:
             latest_state=lambda: self._latest_state,
             titles=self._titles,
             tells=not self.name,
-            label=f"{fit(self.name, NAME_SHOWN).rstrip()} {label}".strip() if self.name else label,
+            label=f"{fit(shown, NAME_SHOWN).rstrip()} {label}".strip() if shown else label,
             shipped=home.shipped.name if home.shipped is not None else "",
         )
 

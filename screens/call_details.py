@@ -132,7 +132,7 @@ class CallDetailsScreen(VerifyingScreen):
         told = judged(call, self._desk.verdicts.unkept)
         for name in VERDICTS:
             self.query_one("#landing").set_class(told is not None and told.verdict == name, f"-{name}")
-        self._say("landing", story.landing(told, call, model.now(), self._desk.zone))
+        self._say("landing", story.landing(told, call, model.now(), self._desk.zone, here=not self._desk.shipped))
         self._say("evidence", story.evidence(told), story.REMARK_WIDTH)
         self._say("timeline", story.timeline(call, model, self._desk.zone), story.TIME_WIDTH)
         self._say("facts", story.facts(call, self._name_of(call.session_id or "")), story.NAME_WIDTH)

@@ -63,10 +63,14 @@ def verdict(call: Call, model: CallsModel) -> str:
     return "The host confirmed it" if state == "confirmed" else "The host reported a failure"
 
 
-def landing(told: Judged | None, call: Call, now: float, zone: tzinfo | None) -> Text:
-    """Did it land, and since when is that known; of an unconfirmed call also that nobody has looked."""
+def landing(told: Judged | None, call: Call, now: float, zone: tzinfo | None, *, here: bool = True) -> Text:
+    """Did it land, and since when is that known; of an unconfirmed call also that nobody has looked.
+
+    `here`: is this the machine on which it would have landed?
+    """
     if told is None:
-        return Text() if call.settled else Text(f"{VERDICT_GLYPHS['']} not checked: v looks for evidence")
+        way = "v looks for evidence" if here else "only its own machine has the evidence"
+        return Text() if call.settled else Text(f"{VERDICT_GLYPHS['']} not checked: {way}")
     out = Text(f"{VERDICT_GLYPHS.get(told.verdict, '!')} {told.verdict}")
     if told.checked_at is not None:
         ago = age_text(now - told.checked_at)

@@ -48,7 +48,7 @@ class PolicyScreen(RecordScreen):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.model = PolicyModel()
+        self.model = PolicyModel(shipped=bool(desk.shipped))
         self._command = ""
         self._trial = ""
 
@@ -187,6 +187,12 @@ class PolicyScreen(RecordScreen):
         else:
             self._export(line, self.model.shapes(), "decisions")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without the rules of its home there is nothing to try a command by."""
+        if action == "try" and self.model.shipped:
+            return False
+        return super().check_action(action, parameters)
+
     @property
     def _list_in_use(self) -> LineList:
         return self._rules if self._rules.has_class("-shown") else self._decisions
@@ -209,7 +215,8 @@ class PolicyScreen(RecordScreen):
 
     def commands(self) -> Iterable[Command]:
         """What the palette offers here."""
-        yield Command("Try a command…", "What do the rules say? Nothing runs", self.action_try)
+        if not self.model.shipped:
+            yield Command("Try a command…", "What do the rules say? Nothing runs", self.action_try)
         yield Command("Show every decision", "Forget what was tried, drop the rule", self.action_clear)
         yield Command("Export the decisions in view…", "To a CSV or JSON file", self.action_export)
         for rule in self.model.rules.rows:

@@ -87,7 +87,9 @@ class Trial:
 class PolicyModel:
     """Everything that the Policy screen knows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shipped: bool = False) -> None:
+        """`shipped`: its files are on another machine; what was decided there is here."""
+        self.shipped = shipped
         self.state: PolicyState | None = None
         self.host_version: str | None = None
         self.rules: Rows[RuleRow] = Rows(lambda rule: (rule.of, rule.name))
@@ -158,13 +160,16 @@ class PolicyModel:
         known = {(row.of, row.name) for row in rows}
         for of, hits in ((TOOLS, self._hits), (PROMPTS, self._prompt_hits)):
             rows += [
-                RuleRow(
-                    of if _built_in(name) else GONE, name, "", _WITHOUT_FILE.get(name, "in no policy file now"), count
-                )
+                RuleRow(of if _built_in(name) else GONE, name, "", _WITHOUT_FILE.get(name, self._unknown), count)
                 for name, count in sorted(hits.items())
                 if (of, name) not in known
             ]
         self.rules.rows = rows
+
+    @property
+    def _unknown(self) -> str:
+        """What is said of a rule that was met in decisions only."""
+        return "stands in a file there" if self.shipped else "in no policy file now"
 
     @staticmethod
     def _row(of: str, name: str, severity: str, meaning: str, hits: Mapping[str, int]) -> RuleRow:

@@ -42,9 +42,16 @@ _PROMPTS = {
 }
 
 
+NOT_SHIPPED = (
+    "Modes and rules are files of its home, which are not shipped: look at them there. Shown is what they decided."
+)
+
+
 def mode_lines(model: PolicyModel) -> str:
     """Both policies, one line each, and what is wrong with a file."""
     state = model.state
+    if model.shipped:
+        return NOT_SHIPPED
     if state is None:
         return "reading…"
     tools = _mode("Tool policy", state.mode, state.valid_mode, _TOOLS)
@@ -98,17 +105,20 @@ def _consequence(valid: str, what: str) -> str:
 
 def totals(model: PolicyModel) -> tuple[Total, ...]:
     """The top line."""
-    if model.state is None:
-        return ()
     noted = f"decision{'' if model.decisions == 1 else 's'}"
+    decided = Total("", count_text(model.decisions), noted, "top--pending" if model.decisions else "top--quiet")
+    if model.state is None:
+        return (decided,) if model.shipped else ()
     return (
         Total("", model.state.mode.value, "tools", "top--quiet"),
         Total("", model.state.prompt_mode.value, "prompts", "top--quiet"),
-        Total("", count_text(model.decisions), noted, "top--pending" if model.decisions else "top--quiet"),
+        decided,
     )
 
 
 def rules_empty(model: PolicyModel) -> str:
+    if model.shipped:
+        return "no rule has held there yet"
     if model.state is None:
         return "reading…"
     return "no rules: there is no policy.json (? says how to begin)"

@@ -90,7 +90,9 @@ class VerifyingScreen(Screen[None]):
         line.set_class(bool(text), "-open")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """`V` stops a search that is on, and begins one otherwise."""
+        """`V` stops a search that is on, and begins one otherwise. What is to be looked at lies with the ledger."""
+        if self._desk.shipped and action in ("verify", "verify_all", "stop_search"):
+            return False
         if action in ("verify_all", "stop_search"):
             return self.searching == (action == "stop_search")
         return True

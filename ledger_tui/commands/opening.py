@@ -35,8 +35,7 @@ def open_app(*places: Place) -> int:
         )
         for place in places
     ]
-    only = None if several else places[0].shipped
-    app = screen.LedgerApp(homes, label=only.source.host_name if only is not None else "")
+    app = screen.LedgerApp(homes)
     problem = personal.settle(app)
     if problem:
         warn(problem)

@@ -19,6 +19,11 @@ NEXT = (
     "calls, posture, sessions, policy report, repair-routing. To follow what happens: ledger-tui watch.",
 )
 
+NEXT_SHIPPED = (
+    "The app draws, so it was not opened. Every command tells what one of its screens shows: calls, posture.",
+    "To follow what happens: ledger-tui --source URL watch.",
+)
+
 
 def told(place: Place) -> int:
     """What the app would show first, as lines of text. Returns the exit code."""
@@ -27,7 +32,7 @@ def told(place: Place) -> int:
         say(" ".join(line.split()))
     if found["ledger"]["exists"]:
         _unconfirmed(place)
-    for line in NEXT:
+    for line in NEXT if place.shipped is None else NEXT_SHIPPED:
         say(line)
     for problem in problems:
         warn(str(problem))

@@ -8,10 +8,12 @@ import signal
 import sqlite3
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_ledger.engine.records import Inert
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import warn
 
@@ -24,7 +26,13 @@ COMMANDS = ("status", "calls", "watch", "posture", "ledger-check", "export")
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
-ONLY = f"--source is for {', '.join(COMMANDS[:-1])}, export calls and export posture: that is what is shipped."
+ONLY = (
+    f"--source is for the app, {', '.join(COMMANDS[:-1])}, export calls and export posture: only ledgers are shipped."
+)
+
+
+def _warned(trouble: str) -> None:
+    warn(trouble or "The ledger can be read again.")
 
 
 class Shipped:
@@ -76,14 +84,26 @@ class Shipped:
             raise unreadable(f"The ledger cannot be brought into {self.home} ({error}).") from error
         self._brought = brought
 
-    def following(self) -> AbstractContextManager[object]:
-        """Keeps it as it is there, as long as the `with` lasts."""
+    @property
+    def name(self) -> Inert:
+        """Of the ledger, once it is brought."""
+        return self.source.name
+
+    @property
+    def host(self) -> Inert:
+        """The machine that shipped it."""
+        return self.source.host_name
+
+    def following(self, told: Callable[[str], None] = _warned) -> AbstractContextManager[object]:
+        """Keeps it as it is there, as long as the `with` lasts.
+
+        `told`, in a thread of its own, hears of a trouble, and an empty text when it is over.
+        """
         from ledger_tui.ship.following import Following
 
         self.bring()
         assert self._brought is not None
-        told = "The ledger can be read again."
-        self._following = Following(self._url, self._brought, lambda text: warn(text or told))
+        self._following = Following(self._url, self._brought, told)
         return self._following
 
     def close(self) -> None:

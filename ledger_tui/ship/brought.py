@@ -44,6 +44,10 @@ class Source:
     shipped: Inert
 
     @property
+    def host_name(self) -> Inert:
+        return inert(self.host)
+
+    @property
     def name(self) -> Inert:
         """As it is typed: `HOST/LEDGER`."""
         return inert(f"{self.host}/{self.ledger}")

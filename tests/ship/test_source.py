@@ -109,7 +109,7 @@ def test_fail_on(both: Any) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("sessions",), ("doctor",), ("verify",), ("prune", "--keep", "1", "--apply"), ("repair-routing",), (),
+        ("sessions",), ("doctor",), ("verify",), ("prune", "--keep", "1", "--apply"), ("repair-routing",),
         ("policy", "report"), ("ship", "--to", "postgresql://db.example/f"),
         ("export", "sessions", "--format", "json"),
     ],
