@@ -19,10 +19,13 @@ from textual.screen import Screen
 from agent_ledger.engine.paths import Paths
 from ledger_tui._compat import screen_lines
 from ledger_tui.app import LedgerApp, make_app, opened
+from ledger_tui.routing.repair import holders
+from ledger_tui.routing.repair.open_files import Holders
 from screens.calls import CallsScreen
 from widgets.line_list import LineList
 
 from .ledgers import Clock, Ledger
+from .sessions import INCIDENT_NOW, the_incident
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
 PATIENCE_S = 20.0
@@ -126,6 +129,21 @@ def start(home: Path, clock: Clock) -> Start:
             yield driven
 
     return run
+
+
+@pytest.fixture
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
+    """Who holds the session store, as far as can be seen: nobody, unless a test puts another answer first."""
+    answers = [Holders(True)]
+    monkeypatch.setattr(holders, "holders", lambda _store, **_options: answers[0])
+    return answers
+
+
+@pytest.fixture
+def incident(home: Path, clock: Clock) -> Path:
+    """The session store in which a conversation was lost, at the moment when that is found."""
+    clock.now = INCIDENT_NOW
+    return the_incident(home)
 
 
 class ScreenText(SingleFileSnapshotExtension):

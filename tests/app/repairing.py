@@ -37,6 +37,20 @@ async def to_change(run: Run) -> RepairWalkScreen:
     return screen
 
 
+async def confirmed(run: Run) -> None:
+    """From the change on: it is wanted, by the word that is asked for."""
+    await run.press("n")
+    await run.type("repair")
+    await run.press("enter")
+
+
+async def repaired(run: Run) -> None:
+    """All the way from the lineage to the proof."""
+    await to_change(run)
+    await confirmed(run)
+    await run.until_shown("The repair is done, and proven.")
+
+
 def rows(store: Path, columns: str) -> dict[str, tuple[object, ...]]:
     with sqlite3.connect(store) as db:
         found = {row[0]: row[1:] for row in db.execute(f"SELECT id, {columns} FROM sessions")}

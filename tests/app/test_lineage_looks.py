@@ -13,18 +13,15 @@ from ledger_tui.routing.repair.open_files import Holders
 from screens.donors import DonorsScreen
 
 from .conftest import Run, Start
-from .ledgers import Clock
-from .repairing import to_change, walk, walking
-from .sessions import INCIDENT_NOW, Sessions, a_family, a_forest, hostile, the_incident, two_donors
+from .repairing import repaired, to_change, walk, walking
+from .sessions import Sessions, a_family, a_forest, hostile, two_donors
 from .test_lineage_screen import quiet, shown
 from .test_looks import picture
 
 SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)], ids=["120x36", "80x24", "60x15"])
 
 
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: Holders(True))
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 async def still(run: Run) -> None:
@@ -42,11 +39,7 @@ async def test_no_store(start: Start, size: tuple[int, int], text_snapshot: Snap
 
 
 @SIZES
-async def test_incident(
-    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion
-) -> None:
-    the_incident(home)
-    clock.now = INCIDENT_NOW
+async def test_incident(incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
     async with start(size) as run:
         await shown(run)
         await run.press("j")
@@ -120,13 +113,11 @@ async def test_details(home: Path, start: Start, size: tuple[int, int], text_sna
 
 @SIZES
 async def test_safety(
-    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
+    incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     held = Holders(True, holding=("process 4102 (python -m hermes gateway)",))  # type: ignore[arg-type]
     monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: held)
-    the_incident(home)
-    clock.now = INCIDENT_NOW
     async with start(size) as run:
         await walk(run)
         await still(run)
@@ -159,11 +150,7 @@ async def test_donors(home: Path, start: Start, size: tuple[int, int], text_snap
 
 
 @SIZES
-async def test_change(
-    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion
-) -> None:
-    the_incident(home)
-    clock.now = INCIDENT_NOW
+async def test_change(incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
     async with start(size) as run:
         await to_change(run)
         await still(run)
@@ -171,11 +158,7 @@ async def test_change(
 
 
 @SIZES
-async def test_question(
-    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion
-) -> None:
-    the_incident(home)
-    clock.now = INCIDENT_NOW
+async def test_question(incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion) -> None:
     async with start(size) as run:
         await to_change(run)
         await run.press("n")
@@ -187,19 +170,13 @@ async def test_question(
 
 @SIZES
 async def test_proof_and_past(
-    home: Path, clock: Clock, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
+    incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The end of the walkthrough, and below it the list in which the repair stands from then on."""
     monkeypatch.setattr(journal_module, "new_id", lambda _now: "20260809T104000Z-0a1b")
-    the_incident(home)
-    clock.now = INCIDENT_NOW
     async with start(size) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
+        await repaired(run)
         await still(run)
         proof = run.text
         await run.press("q", "5")
@@ -218,12 +195,10 @@ async def test_picture_of_lineage(home: Path, start: Start, picture_snapshot: Sn
 
 
 async def test_picture_of_safety(
-    home: Path, clock: Clock, start: Start, picture_snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+    incident: Path, start: Start, picture_snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Holders(True, holding=("process 4102 (python -m hermes gateway)",))  # type: ignore[arg-type]
     monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: held)
-    the_incident(home)
-    clock.now = INCIDENT_NOW
     async with start((110, 24)) as run:
         await walk(run)
         await still(run)
@@ -253,9 +228,7 @@ async def test_picture_of_donors(home: Path, start: Start, picture_snapshot: Sna
         assert picture(run) == picture_snapshot
 
 
-async def test_picture_of_change(home: Path, clock: Clock, start: Start, picture_snapshot: SnapshotAssertion) -> None:
-    the_incident(home)
-    clock.now = INCIDENT_NOW
+async def test_picture_of_change(incident: Path, start: Start, picture_snapshot: SnapshotAssertion) -> None:
     async with start((130, 32)) as run:
         await to_change(run)
         await still(run)

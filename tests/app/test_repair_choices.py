@@ -6,31 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing.repair import holders as holders_module
-from ledger_tui.routing.repair.open_files import Holders
 from screens.donors import DonorsScreen
 from screens.repair import RepairScreen
 from screens.repair_walk import PROOF
 
 from .conftest import Start
-from .ledgers import Clock
-from .repairing import journal_of, rows, walking
-from .sessions import INCIDENT_NOW, Sessions, the_incident, two_donors
+from .repairing import confirmed, journal_of, rows, walking
+from .sessions import Sessions, two_donors
 from .test_lineage_screen import shown
 
-
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
-    """Who holds the store, as far as can be seen: nobody, unless a test puts another answer first."""
-    answers = [Holders(True)]
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: answers[0])
-    return answers
-
-
-@pytest.fixture
-def incident(home: Path, clock: Clock) -> Path:
-    clock.now = INCIDENT_NOW
-    return the_incident(home)
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, start: Start) -> None:
@@ -56,9 +41,7 @@ async def test_donors_side_by_side_and_a_choice_by_a_typed_word(home: Path, star
         await run.until_shown("★ chosen", "Chat of bert", "he wrote of the boat")
         await run.press("n")
         await run.until_shown("is taken back (by your choice)")
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until_shown("The repair is done, and proven.")
     assert rows(store, "session_key")["lost"] == ("agent:main:telegram:dm:8",)
     assert "he wrote of the boat" in journal_of(home)
@@ -84,9 +67,7 @@ async def test_a_silent_session_is_ended_only_by_a_person(home: Path, start: Sta
         await run.until_shown("■ end", "the garden is done")
         await run.press("n")
         await run.until_shown("1 row would be ended", "is ended by you", "end_reason        NULL → ")
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until(lambda: walk.step == PROOF)
         await run.until_shown("The repair is done, and proven.")
     (ended,) = rows(made.path, "ended_at IS NOT NULL").values()

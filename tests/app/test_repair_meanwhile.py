@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ledger_tui.routing import live as live_module
-from ledger_tui.routing.repair import holders as holders_module
 from ledger_tui.routing.repair.open_files import Holders
 from screens import repair as repair_module
 from screens import repair_walk as walk_module
@@ -20,7 +19,7 @@ from widgets.prompt_bar import PromptBar
 
 from .conftest import Run, Start
 from .ledgers import NOW
-from .repairing import rows, to_change, walking
+from .repairing import confirmed, repaired, rows, to_change, walking
 from .sessions import Sessions, a_family, two_donors
 from .test_lineage_screen import shown
 
@@ -28,12 +27,13 @@ OTHER_CHAT = "UPDATE sessions SET chat_id = '4242' WHERE id = 'tip'"
 """The lost row of the family would be given this chat instead of 42."""
 
 
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
-    answers = [Holders(True)]
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: answers[0])
+pytestmark = pytest.mark.usefixtures("nobody_else", "watchful")
+
+
+@pytest.fixture
+def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the store is still as it was is looked at often."""
     monkeypatch.setattr(walk_module, "WATCH_S", 0.05)
-    return answers
 
 
 def elsewhere(store: Path, sql: str) -> None:
@@ -89,9 +89,7 @@ async def test_what_was_not_read_yet_is_refused_and_never_written(
         with monkeypatch.context() as blind:
             blind.setattr(live_module, "_mark", lambda _path: run.app.home.desk.lineage._mark)
             elsewhere(store, OTHER_CHAT)
-            await run.press("n")
-            await run.type("repair")
-            await run.press("enter")
+            await confirmed(run)
             await run.until(lambda: screen.step == WRITE and "Nothing was changed" in run.text, "a refusal")
             assert rows(store, "chat_id")["lost"] == (None,)
             assert screen.model.plan is seen
@@ -181,14 +179,6 @@ async def test_a_choice_is_asked_anew_where_the_sessions_are_others(home: Path, 
         await run.press("q")
         await run.until(lambda: run.front() is screen)
     assert screen.model.choices == {}
-
-
-async def repaired(run: Run) -> None:
-    screen = await to_change(run)
-    await run.press("n")
-    await run.type("repair")
-    await run.press("enter")
-    await run.until(lambda: screen.step == PROOF, "the proof")
 
 
 async def test_an_undo_is_withdrawn_where_the_rows_are_others(home: Path, start: Start) -> None:

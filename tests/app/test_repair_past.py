@@ -8,40 +8,21 @@ from pathlib import Path
 import pytest
 
 from ledger_tui.routing.read import read_store
-from ledger_tui.routing.repair import holders as holders_module
 from ledger_tui.routing.repair.apply import apply
-from ledger_tui.routing.repair.open_files import Holders
 from ledger_tui.routing.repair.plan import propose
 from ledger_tui.routing.survey import survey
 
 from .conftest import Start
-from .ledgers import Clock
-from .repairing import WRITTEN, rows, to_change
-from .sessions import INCIDENT_NOW, ORPHAN, the_incident
+from .repairing import WRITTEN, repaired, rows
+from .sessions import INCIDENT_NOW, ORPHAN
 
-
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
-    """Who holds the store, as far as can be seen: nobody, unless a test puts another answer first."""
-    answers = [Holders(True)]
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: answers[0])
-    return answers
-
-
-@pytest.fixture
-def incident(home: Path, clock: Clock) -> Path:
-    clock.now = INCIDENT_NOW
-    return the_incident(home)
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 async def test_past_repairs_and_a_late_undo(incident: Path, start: Start) -> None:
     before = rows(incident, WRITTEN)
     async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
+        await repaired(run)
     async with start((100, 30)) as run:
         await run.press("5")
         await run.until_shown("✓ applied", "it took effect", "Nothing is lost")
@@ -57,11 +38,7 @@ async def test_past_repairs_and_a_late_undo(incident: Path, start: Start) -> Non
 
 async def test_a_refused_undo_names_the_row(incident: Path, start: Start) -> None:
     async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
+        await repaired(run)
     with sqlite3.connect(incident) as db:
         db.execute("UPDATE sessions SET chat_id = 'other' WHERE id = ?", (ORPHAN,))
     db.close()

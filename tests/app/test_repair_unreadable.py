@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.routing.repair import holders as holders_module
 from ledger_tui.routing.repair import journal as journals
-from ledger_tui.routing.repair.open_files import Holders
 from ledger_tui.sources.guard import SourceError
 from screens import repair_run as run_module
 from screens.lineage import LineageScreen
@@ -22,14 +20,11 @@ from screens.repair_walk import FINDINGS, SAFETY, RepairWalkScreen
 from screens.repair_words import about_repair
 
 from .conftest import Run, Start
-from .repairing import to_change
+from .repairing import repaired
 from .sessions import a_family
 from .test_lineage_screen import shown
 
-
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: Holders(True))
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 def no_database(store: Path) -> None:
@@ -174,11 +169,7 @@ async def test_no_store_at_all_is_no_endless_reading(home: Path, start: Start) -
 async def test_journals_that_nobody_understands_are_listed(home: Path, start: Start) -> None:
     a_family(home)
     async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
+        await repaired(run)
     folder = journals.folder(home)
     (folder / "20260101T000000Z-beef.json").write_text("{")
     async with start((100, 30)) as run:
@@ -195,11 +186,7 @@ async def test_journals_that_nobody_understands_are_listed(home: Path, start: St
 async def test_a_store_behind_links_that_lead_round_is_only_another_store(home: Path, start: Start) -> None:
     a_family(home)
     async with start((100, 30)) as run:
-        await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
-        await run.until_shown("The repair is done, and proven.")
+        await repaired(run)
         await run.press("q", "5")
         await run.until_shown("✓ applied")
         screen = run.front()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ledger_tui.routing.repair import apply as apply_module
-from ledger_tui.routing.repair import holders as holders_module
 from ledger_tui.routing.repair.open_files import Holders
 from ledger_tui.routing.repair.refused import RefusedError
 from screens import repair_run as run_module
@@ -21,23 +20,11 @@ from widgets.prompt_bar import PromptBar
 
 from .conftest import Start
 from .ledgers import Clock
-from .repairing import KEY, WRITTEN, content, journal_of, leftovers, rows, to_change, walk, walking
-from .sessions import INCIDENT_NOW, ORPHAN, ZOMBIE, a_family, hostile, the_incident
+from .repairing import KEY, WRITTEN, confirmed, content, journal_of, leftovers, rows, to_change, walk, walking
+from .sessions import ORPHAN, ZOMBIE, a_family, hostile
 from .test_lineage_screen import shown
 
-
-@pytest.fixture(autouse=True)
-def nobody_else(monkeypatch: pytest.MonkeyPatch) -> list[Holders]:
-    """Who holds the store, as far as can be seen: nobody, unless a test puts another answer first."""
-    answers = [Holders(True)]
-    monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: answers[0])
-    return answers
-
-
-@pytest.fixture
-def incident(home: Path, clock: Clock) -> Path:
-    clock.now = INCIDENT_NOW
-    return the_incident(home)
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 async def test_all_the_way_and_back_by_keys_alone(incident: Path, start: Start) -> None:
@@ -135,9 +122,7 @@ async def test_somebody_who_comes_after_the_checks_is_noticed(
     async with start((100, 30)) as run:
         screen = await to_change(run)
         nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until(lambda: screen.step == WRITE and "Nothing was changed" in run.text, "a refusal")
         await run.until_shown("process 41 (hermes)", "→ stop the gateway")
     assert rows(incident, "session_key")[ORPHAN] == (None,)
@@ -171,9 +156,7 @@ async def test_what_could_not_be_proven_is_not_called_proven(
     monkeypatch.setattr(apply_module, "_read_back", fail)
     async with start((100, 30)) as run:
         screen = await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until(lambda: screen.step == PROOF, "the proof")
         await run.until_shown("The repair is written, but not all of it could be proven.", "disk I/O error")
     assert rows(incident, "session_key")[ORPHAN] == (KEY,)
@@ -188,9 +171,7 @@ async def test_an_error_of_the_disk_claims_nothing(
     monkeypatch.setattr(run_module, "apply", fail)
     async with start((100, 30)) as run:
         screen = await to_change(run)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until(lambda: screen.step == WRITE and "It stopped by an error." in run.text, "the error")
         await run.until_shown("No space left on device", "the list of repairs says (key 5)")
         assert "Nothing was changed" not in run.text
@@ -217,9 +198,7 @@ async def test_the_app_holds_nothing_open_while_it_writes_and_follows_again(
     async with start((100, 30)) as run:
         screen = await to_change(run)
         assert open_here(incident)
-        await run.press("n")
-        await run.type("repair")
-        await run.press("enter")
+        await confirmed(run)
         await run.until(lambda: screen.step == WRITE and held, "a try")
         assert held == [[]]
         with sqlite3.connect(incident) as db:
