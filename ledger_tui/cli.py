@@ -49,6 +49,9 @@ from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
 from ledger_tui.config import load
 from ledger_tui.serve import DRIVER
 
+_APP = (None, "serve")
+"""The app: it answers about several homes, and about what was shipped."""
+
 
 class Commands(TyperGroup):
     """The top group: whatever goes wrong below becomes one sentence and one exit code, never a traceback."""
@@ -147,7 +150,7 @@ def options(
     if source is not None:
         if hermes_home or profile or all_profiles or ledger is not None or state is not None:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
-        if context.invoked_subcommand not in (None, *COMMANDS):
+        if context.invoked_subcommand not in (*_APP, *COMMANDS):
             raise usage(ONLY)
         shipped = Shipped(source, host)
         context.call_on_close(shipped.close)
@@ -156,7 +159,7 @@ def options(
         context.obj = fleet.asked(
             hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles
         )
-    if context.invoked_subcommand not in (None, *fleet.COMMANDS):
+    if context.invoked_subcommand not in (*_APP, *fleet.COMMANDS):
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
         return plain_start.told(fleet.one_home(context, "The start in plain text"))
