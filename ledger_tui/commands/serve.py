@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from ledger_tui.commands.errors import DONE, unreadable, usage
+from ledger_tui.commands.fleet import places_of
 from ledger_tui.commands.output import say, say_now, warn
-from ledger_tui.commands.place import Place
 from ledger_tui.commands.plain import asked_for_plain
 
 
@@ -26,11 +26,12 @@ def serve(
 
     Only whoever has the address that is printed gets in. It is another one each time.
     """
-    place: Place = context.obj
     if asked_for_plain(context):
         raise usage("In a browser the app draws; for plain text leave out serve.")
-    place.ledger_exists()
-    place.state_exists()
+    places = places_of(context)
+    if len(places) == 1 and places[0].shipped is None:  # Others are told of by the app, each in its place.
+        places[0].ledger_exists()
+        places[0].state_exists()
     try:
         from ledger_tui.serve import guard, server, session
     except ModuleNotFoundError as missing:

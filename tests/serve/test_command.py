@@ -57,7 +57,7 @@ def test_on_a_port_that_is_taken(home: Path, capsys: pytest.CaptureFixture[str])
         (["serve", "--port", "http"], 2, "--port"),
         (["--plain", "serve"], 2, "leave out serve"),
         (["--ledger", "/nowhere/ledger.db", "serve"], 3, "/nowhere/ledger.db"),
-        (["--source", "postgresql://db.example/fleet", "serve"], 2, "--source"),
+        (["--source", "postgresql://ada:geheim@db.example/fleet", "serve"], 2, "password"),
     ],
 )
 def test_what_cannot_be_meant(
@@ -69,19 +69,30 @@ def test_what_cannot_be_meant(
     assert said in sentence
 
 
-def test_the_app_is_told_what_stood_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it looks like an option."""
+@pytest.mark.parametrize(
+    "before",
+    [
+        [],
+        ["--hermes-home=.", "--state=-odd.db"],
+        ["--hermes-home=.", "--profile=work", "--profile=play"],
+        ["--hermes-home=.", "--hermes-home=other", "--all-profiles"],
+        ["--source=postgresql://db.example/fleet", "--host=ada"],
+    ],
+)
+def test_the_app_is_told_what_stood_before(home: Path, monkeypatch: pytest.MonkeyPatch, before: list[str]) -> None:
     told: list[list[str]] = []
 
     async def at_once(served: server.Server, *_: Any) -> None:
         told.append(list(served._command))
 
     monkeypatch.setattr(server, "until_ended", at_once)
+    monkeypatch.setenv("HERMES_HOME", str(home))
     monkeypatch.chdir(home)
     (home / "-odd.db").touch()
-    assert cli.run(["--hermes-home", str(home), "--state=-odd.db", "serve"]) == 0
-    assert told == [session.app_command([f"--hermes-home={home}", "--state=-odd.db"])]
-    assert told[0][:4] == [sys.executable, "-P", "-m", "ledger_tui"]
+    assert cli.run([*before, "serve"]) == 0
+    assert [(words[:4], sorted(words[4:])) for words in told] == [
+        ([sys.executable, "-P", "-m", "ledger_tui"], sorted(before))
+    ]
 
 
 def test_it_listens_on_this_machine_only() -> None:
