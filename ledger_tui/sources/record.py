@@ -7,14 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_ledger.engine.chain.check import check_chain
-from agent_ledger.engine.chain.report import Checked, Head
 from agent_ledger.engine.schema import VERSION
 
 from . import snapshot
-from .copied import altered_calls
 from .guard import STALE, SourceError
+
+if TYPE_CHECKING:
+    from agent_ledger.engine.chain.report import Checked, Head
 
 BREATH_S = 0.002
 """Pause after each word of progress, so that whoever draws meanwhile gets its turn."""
@@ -27,7 +28,7 @@ class StoppedError(Exception):
 
 
 class RecordSource:
-    """Checks one ledger, once for each time it is asked."""
+    """Checks one ledger, once for each time it is asked. The check is loaded by then only: the app starts without."""
 
     def __init__(self, ledger: Path, *, copied: bool = False) -> None:
         """`copied`: is it a `CopiedLedger`?"""
@@ -45,6 +46,8 @@ class RecordSource:
             return check_ledger(self._ledger, watch.note, copied=self._copied)
         except SourceError as error:
             if error.state == "missing":
+                from agent_ledger.engine.chain.report import Checked
+
                 return Checked()
             raise
 
@@ -56,6 +59,11 @@ def check_ledger(
 
     `copied`: it is a `CopiedLedger`, which tells itself what became of it on the way.
     """
+    from agent_ledger.engine.chain.check import check_chain
+    from agent_ledger.engine.chain.report import Checked
+
+    from .copied import altered_calls
+
     with snapshot.reading_ledger(path) as ledger:
         if not ledger.shape.columns:
             return Checked()

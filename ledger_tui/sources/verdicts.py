@@ -15,7 +15,6 @@ from typing import Any
 
 from agent_ledger.engine.evidence import Recorded, Verdict, opened, recorded, verify_many
 from agent_ledger.engine.evidence.verdict import VERDICTS
-from agent_ledger.engine.evidence.verdicts import save
 from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths, UnsafePathError
 from agent_ledger.engine.queries import COLUMNS_QUERY
@@ -165,6 +164,8 @@ def read(ledger: Path, ids: Sequence[int] | None = None) -> list[Recorded]:
 
 def keep(ledger: Path, found: Found) -> str:
     """Store the verdicts beside the calls; one inert sentence where that cannot be done, or is not ours to do."""
+    from agent_ledger.engine.evidence.verdicts import save
+
     try:
         save(ledger, [(call.id, verdict) for call, verdict in found])
     except (UnsafePathError, ForeignSchemaError) as error:

@@ -17,7 +17,6 @@ import pytest
 from agent_ledger.engine import queries
 from agent_ledger.engine.evidence import Recorded, Verdict
 from agent_ledger.engine.records import utc_text
-from ledger_tui.sources import verdicts
 from ledger_tui.sources.verdicts import Search
 from screens.call_details import CallDetailsScreen
 from screens.verifying import progress
@@ -238,7 +237,7 @@ async def test_what_cannot_be_kept_is_shown_and_said_to_be_lost(
     if how == "by other software":
         ledger.db.execute("ALTER TABLE ledger DROP COLUMN seen")
     else:
-        monkeypatch.setattr(verdicts, "save", refuse)
+        monkeypatch.setattr("agent_ledger.engine.evidence.verdicts.save", refuse)
     before = ledger.db.execute("SELECT * FROM ledger").fetchall()
     async with start((120, 30)) as run:
         await run.press("V")

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..inert import clip, inert
 from ..records import Inert, utc_text
-from ..redact import redact_start
 
 LANDED, ABSENT, UNKNOWN = "landed", "absent", "unknown"
 
@@ -70,6 +69,8 @@ def together(at: float, found: Sequence[Finding]) -> Verdict:
 def quoted(text: object, limit: int = _QUOTED) -> str:
     """Foreign text inside a sentence: one inert line between double quotes; no quote of its own ends ours, and no
     secret is in it: what is read from the host's own stores was not redacted when it was recorded."""
+    from ..redact import redact_start  # Costs more than all of this module, and who only reads verdicts needs it not.
+
     shown = inert(clip(redact_start(str(text), limit + 1), limit)).replace("`", "'")
     return json.dumps(shown, ensure_ascii=False)
 
