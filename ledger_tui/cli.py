@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -45,12 +46,9 @@ from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of_shipped
 from ledger_tui.commands.plain import asked_for_plain
-from ledger_tui.commands.source import COMMANDS, ONLY, Shipped
+from ledger_tui.commands.source import COMMANDS, ONLY, Shipped, every_shipped
 from ledger_tui.config import load
 from ledger_tui.serve import DRIVER
-
-_APP = (None, "serve")
-"""The app: it answers about several homes, and about what was shipped."""
 
 
 class Commands(TyperGroup):
@@ -136,6 +134,7 @@ def options(
     host: Annotated[
         str | None, typer.Option("--host", metavar="NAME", help="Whose, with --source: HOST, or HOST/LEDGER.")
     ] = None,
+    all_hosts: Annotated[bool, typer.Option("--all-hosts", help="All that were shipped there, with --source.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Plain text for screen readers; draw nothing.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Name the version and leave.")] = False,
 ) -> int | None:
@@ -145,25 +144,34 @@ def options(
         raise typer.Exit
     if context.invoked_subcommand not in (None, "config", "demo"):
         _tell_of_settings()
-    if source is None and host is not None:
-        raise usage("--host belongs to --source.")
+    if source is None and (host is not None or all_hosts):
+        raise usage(f"{'--host' if host is not None else '--all-hosts'} belongs to --source.")
     if source is not None:
         if hermes_home or profile or all_profiles or ledger is not None or state is not None:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
-        if context.invoked_subcommand not in (*_APP, *COMMANDS):
+        if context.invoked_subcommand not in (None, *COMMANDS):
             raise usage(ONLY)
-        shipped = Shipped(source, host)
-        context.call_on_close(shipped.close)
-        context.obj = place_of_shipped(shipped, os.environ)
+        context.obj = _shipped(context, source, host, all_hosts=all_hosts)
     else:
         context.obj = fleet.asked(
             hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles
         )
-    if context.invoked_subcommand not in (*_APP, *fleet.COMMANDS):
+    if context.invoked_subcommand not in (None, *fleet.COMMANDS):
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
         return plain_start.told(fleet.one_home(context, "The start in plain text"))
     return _open_app(fleet.places_of(context)) if context.invoked_subcommand is None else None
+
+
+def _shipped(context: typer.Context, source: str, host: str | None, *, all_hosts: bool) -> Place | fleet.Fleet:
+    """What was shipped elsewhere; what is brought of it goes with the command. Raises CommandError."""
+    if all_hosts and host is not None:
+        raise usage("--host and --all-hosts exclude each other; choose one.")
+    ledgers = every_shipped(source) if all_hosts else {"": Shipped(source, host)}
+    for one in ledgers.values():
+        context.call_on_close(one.close)
+    places = tuple(replace(place_of_shipped(one, os.environ), name=name) for name, one in ledgers.items())
+    return fleet.Fleet(places) if all_hosts else places[0]
 
 
 def _tell_of_settings() -> None:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import Inert
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import warn
@@ -120,11 +121,35 @@ class Shipped:
         if threading.current_thread() is not threading.main_thread():
             return
         for one in _ENDINGS:
-            if signal.getsignal(one) is signal.SIG_DFL:  # Under nohup it stays ignored.
+            usual = signal.getsignal(one)
+            # Under nohup it stays ignored. Another ledger's end comes after our own.
+            if usual is signal.SIG_DFL or isinstance(getattr(usual, "__self__", None), Shipped):
                 self._usual[one] = signal.signal(one, self._end)
 
     def _end(self, number: int, frame: object) -> None:
         # Not by an exception: that would come out anywhere, also where asyncio would wait for a thread for ever.
         shutil.rmtree(self.home, ignore_errors=True)
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, self._usual.get(signal.Signals(number), signal.SIG_DFL))
         signal.raise_signal(number)
+
+
+def every_shipped(url: str) -> dict[str, Shipped]:
+    """By its name every ledger at an engine, of each file the last that was shipped. Raises CommandError."""
+    from ledger_tui.ship.brought import sources
+    from ledger_tui.ship.engine import EngineError, engine
+
+    whole = Shipped(url, None)
+    try:
+        with engine(whole._url) as connection:
+            # The last shipped of a host comes first, and is what stays.
+            newest = {(one.host, one.place): one for one in reversed(sources(connection))}
+    except EngineError as error:
+        raise unreadable(str(error)) from error
+    if not newest:
+        raise unreadable("No ledger was shipped there yet; ledger-tui ship does that.")
+    found = list(newest.values())[::-1]
+    hosts = [one.host for one in found]
+    return {
+        inert(one.host) if hosts.count(one.host) == 1 else one.name: Shipped(url, f"{one.host}/{one.ledger}")
+        for one in found
+    }

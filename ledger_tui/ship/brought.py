@@ -72,7 +72,7 @@ def chosen(found: Sequence[Source], wanted: str | None) -> Source:
     if not fitting:
         raise ChoiceError(f"No ledger of {inert(wanted or '')} was shipped there; there are {_named(found)}.")
     if len({one.host for one in fitting}) > 1:
-        raise ChoiceError(f"Several hosts shipped there; name one by --host: {_named(fitting)}.")
+        raise ChoiceError(f"Several hosts shipped there; say --all-hosts, or name one by --host: {_named(fitting)}.")
     return fitting[0]
 
 

@@ -16,10 +16,10 @@ from ledger_tui.cli import app
 from ledger_tui.commands.command_tree import Command, walk
 from ledger_tui.commands.examples import EXAMPLES
 
-GLOBAL_WITH_VALUE = ("--hermes-home", "--profile", "--ledger", "--state")
-
-
 COMMANDS: Mapping[str, Command] = {one.name: one for one in walk(typer.main.get_command(app))}
+BEFORE = {name: 2 if option.takes else 1 for option in COMMANDS[""].options for name in option.names}
+"""Each option before the command, with how many words it is."""
+
 LINES = sorted({typed for lines in EXAMPLES.values() for typed, _ in lines})
 
 
@@ -32,8 +32,8 @@ def one_command(typed: str) -> list[str]:
 
 def named(words: list[str]) -> tuple[str, list[str]]:
     """The command that is meant, and what follows it."""
-    while words and words[0] in GLOBAL_WITH_VALUE:
-        words = words[2:]
+    while words and words[0] in BEFORE:
+        words = words[BEFORE[words[0]] :]
     for count in (2, 1):
         if " ".join(words[:count]) in COMMANDS:
             return " ".join(words[:count]), words[count:]

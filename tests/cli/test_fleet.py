@@ -110,7 +110,7 @@ def test_what_cannot_be_meant(more: dict[str, Any], told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("verify",), ("export", "calls", "--format", "csv"), ("repair-routing",), ("prune", "--keep", "1"), ()]
+    "command", [("verify",), ("export", "calls", "--format", "csv"), ("repair-routing",), ("prune", "--keep", "1")]
 )
 def test_what_works_on_one_home_says_so(program: Any, sentence: Any, home: Path, command: tuple[str, ...]) -> None:
     told = sentence(program("--all-profiles", *command), 2)

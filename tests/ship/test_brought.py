@@ -162,7 +162,7 @@ def test_which_one_is_meant(there: list[str], wanted: str | None, name: str) -> 
     ("there", "wanted", "said"),
     [
         ([], None, "No ledger was shipped there yet"),
-        (["ada/1", "bea/1"], None, "Several hosts shipped there; name one by --host: ada, bea."),
+        (["ada/1", "bea/1"], None, "Several hosts shipped there; say --all-hosts, or name one by --host: ada, bea."),
         (["ada/1"], "cy", "No ledger of cy was shipped there; there are ada."),
         (["ada/1"], "ada/2", "No ledger of ada/2 was shipped there; there are ada."),
         ([f"h{number:02}/1" for number in range(12)], None, "h09 and 2 more."),
