@@ -12,7 +12,7 @@ from agent_ledger.engine.queries import Filter
 from agent_ledger.engine.records import Call, utc_seconds
 from ledger_tui.sources.ledger import LedgerChange
 
-from .call_lists import SortedRows
+from .call_lists import SortedRows, Window
 from .calls_model import CallsModel, Counts, News
 from .calls_view import fits
 from .filter_terms import TERMS, FilterError, filter_of, split_terms
@@ -22,6 +22,9 @@ HOME = "home"
 
 _CALM = 1e12
 """Seconds by which a call that is still within its time ranks behind every other."""
+
+SETTLED_HELD = 100
+"""Settled calls that are held of each home."""
 
 Id = tuple[int, int]
 """Which home, and which call of it: each ledger counts its own."""
@@ -66,7 +69,10 @@ class HomesModel:
         model, before = self.calls[home], self._latest[home]
         news = model.apply(change)
         self._latest[home] = change
-        if change.reset or before is None or _others_judged(before, change):
+        if change.reset or before is None:
+            _hold_little(model)
+            self._show_again(home)
+        elif _others_judged(before, change):
             self._show_again(home)
         else:
             for call in change.calls:
@@ -117,6 +123,15 @@ class HomesModel:
         for state in ("pending", "overdue", "ghost", "confirmed", "error", "revived"):
             out.add(state, sum(getattr(counts, state) for counts in known))
         return out
+
+
+def _hold_little(model: CallsModel) -> None:
+    """Of settled calls, the newest few are enough to know later which are new; nobody asks for counts by session."""
+    few = Window(SETTLED_HELD)
+    for call in sorted(model.view.settled, key=lambda call: call.id):
+        few.live(call)
+    model.view.settled = few
+    model.take_session_totals(())
 
 
 def _others_judged(before: LedgerChange, change: LedgerChange) -> bool:
