@@ -142,7 +142,10 @@ class Pty(Terminal):
                 return
             if not data:
                 return
-            self._stream.feed(self._UNKNOWN.sub(b"", data))
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        self._stream.feed(self._UNKNOWN.sub(b"", data))
 
     def screen(self) -> str:
         self._read()

@@ -14,28 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.cli import run
-from tests.cli.conftest import ROOT, Program, Result, home, one_sentence
+from tests.cli.conftest import ROOT, Program, home, inside, one_sentence
 from tests.engine.homes import until
 
 from .ledgers import Made
 
-__all__ = ["home"]
+__all__ = ["home", "inside"]
 
 FAKE = "17:" + "ab" * 32
-
-
-@pytest.fixture
-def program(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
-    """Runs the command line in this process."""
-    monkeypatch.setenv("HERMES_HOME", str(home))
-
-    def command(*words: str) -> Result:
-        code = run(list(words))
-        said = capsys.readouterr()
-        return Result(code, said.out, said.err)
-
-    return command
 
 
 def chained(path: Path) -> Made:
@@ -56,8 +42,8 @@ def made(home: Path) -> Iterator[Made]:
     made.db.close()
 
 
-def test_a_whole_one(made: Made, program: Program) -> None:
-    done = program("ledger-check")
+def test_a_whole_one(made: Made, inside: Program) -> None:
+    done = inside("ledger-check")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0] == "Whole: 6 records of 3 calls."
@@ -68,8 +54,8 @@ def test_a_whole_one(made: Made, program: Program) -> None:
     assert len(lines) == 5
 
 
-def test_its_json(made: Made, program: Program) -> None:
-    done = program("ledger-check", "--json")
+def test_its_json(made: Made, inside: Program) -> None:
+    done = inside("ledger-check", "--json")
     shape = done.json
     assert list(shape) == [
         "ledger", "state", "whole", "rows", "records", "uncovered", "pruned", "pruned_by_hand", "pruned_at",
@@ -79,16 +65,16 @@ def test_its_json(made: Made, program: Program) -> None:
     assert (shape["first"], shape["found"], shape["head"], shape["expected"]) == (None, [], str(made.head()), None)
 
 
-def test_one_that_was_edited(made: Made, program: Program) -> None:
+def test_one_that_was_edited(made: Made, inside: Program) -> None:
     made.do("UPDATE ledger SET args_json='{}' WHERE id=2")
-    done = program("ledger-check")
+    done = inside("ledger-check")
     assert done.code == 1
     assert done.out.splitlines()[:2] == [
         "Not whole. 6 records checked, 1 finding:",
         "  Call #2 is not as it was recorded: its cells were changed afterwards.",
     ]
     assert "Head:" not in done.out
-    shape = program("ledger-check", "--json").json
+    shape = inside("ledger-check", "--json").json
     assert (shape["state"], shape["broken"]) == ("broken", 1)
     assert shape["first"] == {
         "ledger_id": 2,
@@ -97,42 +83,42 @@ def test_one_that_was_edited(made: Made, program: Program) -> None:
     }
 
 
-def test_one_that_was_pruned_by_command_and_by_hand(made: Made, program: Program) -> None:
-    assert program("prune", "--keep", "2", "--apply").code == 0
-    done = program("ledger-check")
+def test_one_that_was_pruned_by_command_and_by_hand(made: Made, inside: Program) -> None:
+    assert inside("prune", "--keep", "2", "--apply").code == 0
+    done = inside("ledger-check")
     assert done.code == 0
     assert done.out.splitlines()[1].startswith("1 call gone from the ledger: pruned, last at 20")
     made.do("DELETE FROM ledger WHERE id NOT IN (SELECT id FROM ledger ORDER BY id DESC LIMIT 1)")
-    done = program("ledger-check")
+    done = inside("ledger-check")
     assert done.code == 0
     assert "2 calls gone from the ledger: no record says who took the oldest" in done.out
-    assert program("ledger-check", "--json").json["pruned_by_hand"] is True
+    assert inside("ledger-check", "--json").json["pruned_by_hand"] is True
 
 
-def test_a_head_that_was_noted(made: Made, program: Program) -> None:
+def test_a_head_that_was_noted(made: Made, inside: Program) -> None:
     noted = str(made.head())
     made.calls(4, 5)
-    done = program("ledger-check", "--expect", noted)
+    done = inside("ledger-check", "--expect", noted)
     assert done.code == 0
     assert "The head that you noted is still there, and so is everything that was recorded before it." in done.out
-    assert program("ledger-check", "--expect", noted, "--json").json["expected"] is True
-    done = program("ledger-check", "--expect", FAKE)
+    assert inside("ledger-check", "--expect", noted, "--json").json["expected"] is True
+    done = inside("ledger-check", "--expect", FAKE)
     assert done.code == 1
     assert "The head that was noted is not in this chain: it was made anew." in done.out
-    assert program("prune", "--keep", "4", "--apply").code == 0
-    done = program("ledger-check", "--expect", noted)
+    assert inside("prune", "--keep", "4", "--apply").code == 0
+    done = inside("ledger-check", "--expect", noted)
     assert done.code == 0
     assert "still there, and so is everything from call #2 up to it; before that, records are gone" in done.out
 
 
-def test_a_head_that_went_with_what_was_pruned_is_not_called_found(made: Made, program: Program) -> None:
+def test_a_head_that_went_with_what_was_pruned_is_not_called_found(made: Made, inside: Program) -> None:
     (data,) = made.db.execute("SELECT settle_seal FROM ledger WHERE id=1").fetchone()
     noted = f"{int.from_bytes(data[8:16], 'big')}:{data[48:].hex()}"
     (data,) = made.db.execute("SELECT issue_seal FROM ledger WHERE id=1").fetchone()
     lost = f"{int.from_bytes(data[8:16], 'big')}:{data[48:].hex()}"
-    assert program("prune", "--keep", "2", "--apply").code == 0
+    assert inside("prune", "--keep", "2", "--apply").code == 0
     for head in (noted, lost):
-        done = program("ledger-check", "--expect", head)
+        done = inside("ledger-check", "--expect", head)
         assert done.code == 1
         assert "cannot be told" in done.out
         assert "Head: " in done.out
@@ -142,52 +128,52 @@ NO_HEADS = ["", "17", "17:abc", "x:" + "ab" * 32, "-1:" + "ab" * 32, FAKE.upper(
 
 
 @pytest.mark.parametrize("text", NO_HEADS)
-def test_what_is_no_head_is_a_wrong_use(made: Made, program: Program, text: str) -> None:
-    assert "--expect" in one_sentence(program("ledger-check", "--expect", text), 2)
+def test_what_is_no_head_is_a_wrong_use(made: Made, inside: Program, text: str) -> None:
+    assert "--expect" in one_sentence(inside("ledger-check", "--expect", text), 2)
 
 
-def test_no_ledger_yet_and_one_named_that_is_missing(program: Program, tmp_path: Path) -> None:
-    done = program("ledger-check")
+def test_no_ledger_yet_and_one_named_that_is_missing(inside: Program, tmp_path: Path) -> None:
+    done = inside("ledger-check")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Nothing recorded yet: ")
-    assert program("ledger-check", "--json").json["state"] == "empty"
-    assert program("ledger-check", "--expect", FAKE).code == 1
-    one_sentence(program("--ledger", str(tmp_path / "none.db"), "ledger-check"), 3)
+    assert inside("ledger-check", "--json").json["state"] == "empty"
+    assert inside("ledger-check", "--expect", FAKE).code == 1
+    one_sentence(inside("--ledger", str(tmp_path / "none.db"), "ledger-check"), 3)
 
 
-def test_an_unreadable_and_a_damaged_one(made: Made, program: Program, tmp_path: Path) -> None:
+def test_an_unreadable_and_a_damaged_one(made: Made, inside: Program, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database at all, but a longer text" * 40)
-    one_sentence(program("--ledger", str(tmp_path / "text.db"), "ledger-check"), 3)
+    one_sentence(inside("--ledger", str(tmp_path / "text.db"), "ledger-check"), 3)
     made.calls(4, 300)
     made.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     path = Path(made.db.execute("PRAGMA database_list").fetchone()[2])
     made.db.close()
     data = bytearray(path.read_bytes())
     (tmp_path / "cut.db").write_bytes(data[: len(data) // 2])
-    one_sentence(program("--ledger", str(tmp_path / "cut.db"), "ledger-check"), 3)
+    one_sentence(inside("--ledger", str(tmp_path / "cut.db"), "ledger-check"), 3)
 
 
-def test_one_by_other_software(program: Program, tmp_path: Path) -> None:
+def test_one_by_other_software(inside: Program, tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts TEXT, tool_name TEXT, status TEXT, args_json TEXT)")
         db.execute("INSERT INTO ledger(tool_name, status) VALUES('terminal', 'done')")
     db.close()
-    done = program("--ledger", str(path), "ledger-check")
+    done = inside("--ledger", str(path), "ledger-check")
     assert done.code == 0
     assert done.out.splitlines()[0] == "1 call, none with a seal: there is nothing to check."
-    assert program("--ledger", str(path), "ledger-check", "--expect", FAKE).code == 1
+    assert inside("--ledger", str(path), "ledger-check", "--expect", FAKE).code == 1
 
 
-def test_one_by_a_newer_plugin(made: Made, program: Program) -> None:
+def test_one_by_a_newer_plugin(made: Made, inside: Program) -> None:
     made.do("PRAGMA user_version=5")
-    assert one_sentence(program("ledger-check"), 3).endswith("is by a newer plugin: update ledger-tui to check it.")
+    assert one_sentence(inside("ledger-check"), 3).endswith("is by a newer plugin: update ledger-tui to check it.")
 
 
-def test_hostile_text_in_what_is_told(made: Made, program: Program) -> None:
+def test_hostile_text_in_what_is_told(made: Made, inside: Program) -> None:
     made.do("UPDATE chain_head SET seen_ts = char(27) || ']0;x' || char(7) || '[red]' , number=99")
     for words in ((), ("--json",)):
-        done = program("ledger-check", *words)
+        done = inside("ledger-check", *words)
         assert done.code == 1
         assert "\x1b" not in done.out
         assert "\x07" not in done.out
@@ -195,10 +181,10 @@ def test_hostile_text_in_what_is_told(made: Made, program: Program) -> None:
     assert json.loads(done.out)["first"]["kind"] == "cut off"
 
 
-def test_mixed_damage_is_told_in_the_order_of_calls(made: Made, program: Program) -> None:
+def test_mixed_damage_is_told_in_the_order_of_calls(made: Made, inside: Program) -> None:
     made.calls(4, 30)
     made.do("UPDATE ledger SET tool_name='x' WHERE id>=4")
-    done = program("ledger-check")
+    done = inside("ledger-check")
     lines = done.out.splitlines()
     assert lines[0] == "Not whole. 60 records checked, 27 findings, the first of them:"
     assert lines[1].startswith("  Call #4 ")

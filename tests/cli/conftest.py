@@ -19,6 +19,7 @@ import pytest
 from agent_ledger.engine import process, schema
 from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import utc_text
+from ledger_tui.cli import run
 from ledger_tui.commands import enabling, plugin_folder
 
 from . import sound_homes
@@ -180,3 +181,16 @@ def sound(recorded: Path, home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "tmp").mkdir(mode=0o700)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     return sound_homes.SoundHome(home, tmp_path / "tmp")
+
+
+@pytest.fixture
+def inside(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """Runs the command line in this process; `home` is its HERMES_HOME."""
+    monkeypatch.setenv("HERMES_HOME", str(home))
+
+    def command(*words: str) -> Result:
+        code = run(list(words))
+        said = capsys.readouterr()
+        return Result(code, said.out, said.err)
+
+    return command

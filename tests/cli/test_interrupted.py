@@ -14,16 +14,13 @@ from typing import Any
 import pytest
 
 from agent_ledger.engine import prune as engine
-from ledger_tui.cli import run
 from ledger_tui.commands.target import target
 from ledger_tui.routing.repair.apply import Step, apply
 from ledger_tui.sources.interrupts import ended_by_ctrl_c
 from tests.routing.corpus import case
 from tests.routing.stores import digest
 
-from .conftest import Result
-
-Inside = Callable[..., Result]
+from .conftest import Program
 
 ENDLESS = "WITH RECURSIVE n(i) AS (VALUES(press()) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 """Presses Ctrl-C at its first row, and never ends by itself."""
@@ -32,19 +29,6 @@ ENDLESS = "WITH RECURSIVE n(i) AS (VALUES(press()) UNION ALL SELECT i + 1 FROM n
 def press() -> int:
     os.kill(os.getpid(), signal.SIGINT)
     return 0
-
-
-@pytest.fixture
-def inside(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Inside:
-    """Runs the command line in this process."""
-    monkeypatch.setenv("HERMES_HOME", str(home))
-
-    def command(*words: str) -> Result:
-        code = run(list(words))
-        said = capsys.readouterr()
-        return Result(code, said.out, said.err)
-
-    return command
 
 
 # -- statements of SQLite ---------------------------------------------------------------------------------------------
@@ -102,7 +86,7 @@ def test_an_export_leaves_no_part_of_a_file(tmp_path: Path) -> None:
 
 
 def test_prune_stops_between_two_bites_and_says_so(
-    ledger: Any, inside: Inside, monkeypatch: pytest.MonkeyPatch
+    ledger: Any, inside: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(250):
         ledger.add()
@@ -118,7 +102,7 @@ def test_prune_stops_between_two_bites_and_says_so(
     assert ledger.connection.execute("SELECT count(*), min(id) FROM ledger").fetchall() == [(150, 101)]
 
 
-def test_verify_keeps_nothing_of_half_a_search(ledger: Any, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_keeps_nothing_of_half_a_search(ledger: Any, inside: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         ledger.add(status="GHOST_REPORTED")
 
@@ -154,7 +138,7 @@ def stopping(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("stage", ["scan", "backup"])
 def test_a_repair_that_is_stopped_early_changes_nothing(
-    state: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch, stage: str
+    state: Path, inside: Program, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     before = digest(state)
     stopping(stage, monkeypatch)
@@ -166,7 +150,7 @@ def test_a_repair_that_is_stopped_early_changes_nothing(
 
 
 def test_a_repair_that_is_stopped_at_its_proof_took_effect_and_says_so(
-    state: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+    state: Path, inside: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopping("proof", monkeypatch)
     done = inside("repair-routing", "--apply", "--yes")

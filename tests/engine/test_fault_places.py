@@ -15,6 +15,7 @@ import pytest
 
 from agent_ledger.engine import spool
 from agent_ledger.engine.paths import Paths
+from tests import disks
 
 from .homes import LONGEST_S, ROOT, Home, LockHolder, read_rows, said, until, worker
 
@@ -203,15 +204,8 @@ def test_a_disk_that_is_full_for_a_while(home: Home, limit: int) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
+    with disks.small_disk(tmp_path / "small", 4) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @root_only

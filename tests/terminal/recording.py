@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import shlex
 import tempfile
 import time
@@ -91,16 +90,9 @@ class RecordedPty(Pty):
         self._record = bytearray()
         self._open(size)
 
-    def _read(self) -> None:
-        while select.select([self._fd], [], [], 0)[0]:
-            try:
-                data = os.read(self._fd, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            self._record += data
-            self._stream.feed(self._UNKNOWN.sub(b"", data))
+    def _take(self, data: bytes) -> None:
+        self._record += data
+        super()._take(data)
 
     def raw(self) -> bytes:
         self._read()

@@ -11,7 +11,7 @@ from ..workplace import LOCAL
 from .around import once
 from .facts import COARSE_S, CannotTellError, Facts, Place
 from .recorded import Recorded
-from .verdict import quoted
+from .verdict import ABSENT, UNKNOWN, Finding, quoted
 
 _UNTIMED = (("proc",), ("sys",), ("dev",))
 """Folders at the top in which the kernel shows itself: what is written there need not move any time."""
@@ -118,6 +118,15 @@ def look(facts: Facts, path: Path) -> Spot:
         above = above.parent
         folder = facts.look(above)
     return Spot(place, folder, tuple(facts.look(one) for one in above.parents))
+
+
+def missing(call: Recorded, spot: Spot) -> Finding:
+    """What a call was to make is not there. Raises CannotTellError."""
+    assert call.at is not None
+    need_place(call)
+    if spot.untouched_since(call.at):
+        return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
+    return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
 
 
 def came_last(facts: Facts, folder: Place) -> bool:

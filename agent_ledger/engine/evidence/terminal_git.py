@@ -10,7 +10,7 @@ from .effects import Effect
 from .facts import CannotTellError, Facts
 from .files import numbers, span
 from .git_store import Entry, Log, Repository, find, local_remote, packed, read_log, reference, since
-from .located import look, need_place, place_of
+from .located import look, missing, need_place, place_of
 from .recorded import Recorded
 from .touching import STILL_AT_WORK_S, ended, others, working
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
@@ -166,10 +166,7 @@ def _init(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Findi
     there = place_of(call, facts, str(folder / plain[0])) if plain else folder
     spot = look(facts, there / ".git" / "description")
     if not spot.place.exists:
-        need_place(call)
-        if spot.untouched_since(call.at):
-            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
-        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+        return missing(call, spot)
     if spot.untouched_since(call.at):
         return UNKNOWN, f"The repository was there before the call: {spot.shown} is older."
     if rivals := working(call, facts, str(folder), spot.place.modified, "init"):
@@ -190,10 +187,7 @@ def _clone(call: Recorded, facts: Facts, folder: Path, words: list[str]) -> Find
         raise CannotTellError("Into which folder was to be cloned its words do not say plainly.")
     spot = look(facts, place_of(call, facts, str(folder / name)))
     if not spot.place.exists:
-        need_place(call)
-        if spot.untouched_since(call.at):
-            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
-        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+        return missing(call, spot)
     log = read_log(facts, find(facts, spot.place.path), "HEAD")
     if log.entries and log.entries[0].action.startswith("clone: from"):
         when = log.entries[0].at - call.at

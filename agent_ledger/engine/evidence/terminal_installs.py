@@ -8,7 +8,7 @@ from pathlib import Path
 from .effects import Effect
 from .facts import CannotTellError, Facts
 from .files import numbers, span
-from .located import look, need_place, place_of
+from .located import look, missing, need_place, place_of
 from .recorded import Recorded
 from .touching import working
 from .verdict import ABSENT, LANDED, UNKNOWN, Finding, quoted
@@ -112,10 +112,7 @@ def _entry(call: Recorded, facts: Facts, effect: Effect, path: Path, name: str) 
     assert call.at is not None
     spot = look(facts, path)
     if not spot.place.exists:
-        need_place(call)
-        if spot.untouched_since(call.at):
-            return ABSENT, f"{spot.shown} is not there, and nothing changed where it would have to be."
-        return UNKNOWN, f"{spot.shown} is not there, but something changed there since the call."
+        return missing(call, spot)
     if spot.untouched_since(call.at):
         return UNKNOWN, f"The package {quoted(name, 60)} was there before the call."
     when = spot.place.changed - call.at
