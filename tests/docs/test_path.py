@@ -22,6 +22,7 @@ FURTHER = [
     "security.md",
     "chain.md",
     "browser.md",
+    "ship.md",
 ]
 
 
