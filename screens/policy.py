@@ -116,6 +116,13 @@ class PolicyScreen(RecordScreen):
         for name in ("notice", "trial"):
             self.query_one(f"#{name}").set_class(bool(self._texts[name]), "-open")
         self._paint_about()
+        # What was just opened or closed takes its room with the next refresh.
+        self.call_after_refresh(self._share_room)
+
+    def _share_room(self) -> None:
+        room = self.query_one("#body").size.height
+        height = None if self.has_class("-short") else rules_height(room, len(self.model.rules), len(self.model.view))
+        self._rules.styles.height = height
 
     def _paint_about(self) -> None:
         model = self.model
@@ -225,3 +232,10 @@ class PolicyScreen(RecordScreen):
     def _jump(self, of: str, name: str) -> None:
         self._rules.select((of, name))
         self._rule_opened()
+
+
+def rules_height(room: int, rules: int, decisions: int) -> int:
+    """Lines of the upper table of two that share `room` lines, each with a heading: it may take what the lower one
+    leaves, and two of five where both want more."""
+    upper, lower = (1 + max(rows, 1) for rows in (rules, decisions))  # An empty one says why.
+    return min(upper, max(room * 2 // 5, room - lower))

@@ -69,8 +69,9 @@ def excerpt(connection: sqlite3.Connection, session_id: str, count: int = 3) -> 
     if not {"id", "session_id", "timestamp"} <= have or not indexed_by_session(connection):
         return Excerpt()
     content = f"substr(CAST(content AS BLOB), 1, {_MOST})" if "content" in have else "NULL"
+    called = f"substr(CAST(tool_calls AS BLOB), 1, {_MOST})" if "tool_calls" in have else "NULL"
     role = "role" if "role" in have else "NULL"
-    sql = f"SELECT id, {role}, timestamp, {content} FROM messages WHERE session_id = CAST(?1 AS TEXT)"
+    sql = f"SELECT id, {role}, timestamp, {content}, {called} FROM messages WHERE session_id = CAST(?1 AS TEXT)"
     key = as_stored(session_id)
     # By time and not by number: that order is the index's own, so that only these rows are read.
     first = connection.execute(f"{sql} ORDER BY timestamp, id LIMIT ?2", (key, count)).fetchall()
@@ -83,8 +84,22 @@ def excerpt(connection: sqlite3.Connection, session_id: str, count: int = 3) -> 
 
 
 def _message(row: Sequence[Any]) -> Message:
-    _, role, at, content = row
-    return Message(inert(text(role) or "?"), usable(number(at)), inert(clip(_readable(text(content) or ""), LINE)))
+    _, role, at, content, called = row
+    said = _readable(text(content) or "") or _calls(text(called) or "")
+    return Message(inert(text(role) or "?"), usable(number(at)), inert(clip(said, LINE)))
+
+
+def _calls(stored: str) -> str:
+    """What a message calls that says nothing, in brackets: the names of the tools, as far as they can be read."""
+    if not stored.strip().startswith("["):
+        return ""
+    try:
+        calls = json.loads(stored)
+    except (ValueError, RecursionError):
+        return "[calls tools]"
+    called = [call.get("function") for call in calls if isinstance(call, dict)]
+    names = [one["name"] for one in called if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    return f"[calls {', '.join(names)}]" if names else ""
 
 
 def _readable(content: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from screens.call_details import CallDetailsScreen
-from screens.policy import PolicyScreen
+from screens.policy import PolicyScreen, rules_height
 from widgets.policy_tables import RefusalTable, RuleTable
 
 from .conftest import Run, Start
@@ -215,3 +217,17 @@ async def test_help_has_what_it_cannot_see(ledger: Ledger, start: Start) -> None
         await shown(run)
         await run.press("question_mark")
         await run.until_shown("What the tool policy cannot see", "Anything that is done without the agent's tools.")
+
+
+@pytest.mark.parametrize(
+    ("room", "rules", "decisions", "height"),
+    [
+        (20, 4, 3, 5),  # Both fit: five lines and four, the rest stays free below.
+        (20, 18, 4, 15),  # What five lines of decisions leave.
+        (20, 18, 40, 8),  # Both want more: two fifths.
+        (20, 3, 40, 4),
+        (20, 0, 0, 2),  # A heading, and why there is nothing.
+    ],
+)
+def test_two_tables_share_the_room(room: int, rules: int, decisions: int, height: int) -> None:
+    assert rules_height(room, rules, decisions) == height

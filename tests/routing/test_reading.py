@@ -237,6 +237,36 @@ def test_first_and_last_messages(tmp_path: Path) -> None:
     assert first_and_last(made.path, "gone").total == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "called", "shown"),
+    [
+        (
+            "",
+            '[{"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": "{}"}}]',
+            "[calls terminal]",
+        ),
+        (None, '[{"function": {"name": "a"}}, {"function": {"name": "b\\u001b"}}]', "[calls a, b\\u001b]"),
+        ("I look.", '[{"function": {"name": "terminal"}}]', "I look."),
+        ("", '[{"function": {"name": "write_file", "arguments": "' + "x" * 30_000 + '"}}]', "[calls tools]"),
+        ("", '[{"function": "terminal"}, 7, {}]', ""),
+        ("", "[" * 100_000, "[calls tools]"),
+        ("", "[]", ""),
+        ("", None, ""),
+    ],
+)
+def test_a_message_that_only_calls_names_the_tools(
+    content: str | None, called: str | None, shown: str, tmp_path: Path
+) -> None:
+    made = Sessions(tmp_path / "state.db")
+    made.row("one", said=())
+    made.run("ALTER TABLE messages ADD COLUMN tool_calls TEXT")
+    made.run(
+        "INSERT INTO messages(session_id, role, content, tool_calls, timestamp) VALUES('one', 'assistant', ?, ?, ?)",
+        content, called, NOW,
+    )  # fmt: skip
+    assert first_and_last(made.path, "one").first[0].text == shown
+
+
 def test_a_withheld_message_is_its_marker(tmp_path: Path) -> None:
     made = Sessions(tmp_path / "state.db")
     marker = "[Message withheld: a pre_llm_call policy hook blocked it.]"
