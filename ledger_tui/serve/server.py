@@ -115,14 +115,25 @@ class Server:
         session = self._open[socket] = Session(self._command, socket)
         try:
             await socket.prepare(request)
-            await session.start(_asked(request, "width", 80), _asked(request, "height", 24))
-            async for message in socket:
-                if message.type is WSMsgType.TEXT:
-                    await session.take(_decoded(message.data))
+            await self._talk(request, socket, session)
         finally:
-            await session.stop()
-            del self._open[socket]
+            try:
+                await session.stop()
+            finally:
+                del self._open[socket]
         return socket
+
+    async def _talk(self, request: web.Request, socket: web.WebSocketResponse, session: Session) -> None:
+        """As long as the window is open and its app lives."""
+        try:
+            await session.start(_asked(request, "width", 80), _asked(request, "height", 24))
+        except OSError as error:
+            await socket.send_bytes(words(f"The app cannot be started ({error.strerror})."))
+            await socket.close()
+            return
+        async for message in socket:
+            if message.type is WSMsgType.TEXT:
+                await session.take(_decoded(message.data))
 
     async def _close(self, _: web.Application) -> None:
         await asyncio.gather(*(_close(socket, session) for socket, session in list(self._open.items())))

@@ -13,7 +13,7 @@ import pytest
 
 import ledger_tui.serve
 from ledger_tui import cli
-from ledger_tui.serve import opening, server, session
+from ledger_tui.serve import opening, server
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,12 @@ QUITS = _APP + "    if b'quit' in data: sys.exit(0)\n"
 STUBBORN = _APP + "while True: sys.stdin.read() or __import__('time').sleep(60)\n"
 
 
-def program(text: str) -> list[str]:
-    return [sys.executable, "-c", text]
-
-
 @asynccontextmanager
-async def running(text: str) -> AsyncIterator[Guard]:
+async def running(text: str, command: Sequence[str] = ()) -> AsyncIterator[Guard]:
+    """A server whose app is that program, or that command."""
     listening = listen(0)
     guard = Guard(listening.getsockname()[1])
-    async with Server(program(text), guard).running(listening):
+    async with Server(command or [sys.executable, "-c", text], guard).running(listening):
         yield guard
 
 
@@ -195,6 +192,13 @@ async def test_an_app_that_fails_says_why_in_its_window(text: str, said: str) ->
     async with running(text) as guard, Window.opened(guard.url) as window:
         await window.press("x")
         assert said in await window.ended()
+
+
+async def test_apps_that_cannot_be_started_take_no_place_away(tmp_path: Path) -> None:
+    async with running("", [str(tmp_path / "nowhere")]) as guard:
+        for _ in range(LIMIT + 1):
+            async with Window.opened(guard.url) as window:
+                assert "The app cannot be started (No such file or directory)." in await window.ended()
 
 
 async def test_the_end_of_the_server_is_the_end_of_every_window() -> None:
