@@ -159,7 +159,7 @@ def options(
     if context.invoked_subcommand not in (None, *fleet.COMMANDS):
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
-        return plain_start.told(fleet.one_home(context, "The start in plain text"))
+        return plain_start.told(context.obj)
     return _open_app(fleet.places_of(context)) if context.invoked_subcommand is None else None
 
 

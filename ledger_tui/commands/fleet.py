@@ -15,7 +15,7 @@ from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
 from ledger_tui.sources.guard import SourceError
 
-COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor")
+COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor", "tmux")
 """What answers about several homes at once."""
 
 _T = TypeVar("_T")

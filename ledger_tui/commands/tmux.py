@@ -6,10 +6,12 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from ledger_tui.commands.errors import usage
+from ledger_tui.commands.fleet import places_of
 from ledger_tui.commands.output import say
 from ledger_tui.commands.place import Place
 
@@ -26,20 +28,34 @@ _FORMATS = "#%(){}\n\r"
 def printed(context: typer.Context) -> None:
     """Print lines for ~/.tmux.conf: the ledger in the status bar, in a popup, and beside a chat.
 
-    They are about the home that stands before the command. Nothing is written or changed.
+    They are about what stands before the command. Nothing is written or changed.
     """
-    say("\n".join(lines(words_of(context.obj))))
+    before = context.find_root().params
+    options = _every_profile(before["hermes_home"] or ()) if before["all_profiles"] else _named(places_of(context))
+    say("\n".join(lines(_readable([*_program(), *options]))))
 
 
-def words_of(place: Place) -> list[str]:
-    """The program as tmux has to start it, with the options that name this place. Raises CommandError (2)."""
-    words = _program()
-    for option, path, named in (
-        ("--hermes-home", place.home, place.home_named),
-        ("--ledger", place.ledger, place.ledger_named),
-        ("--state", place.state, place.state_named),
-    ):
-        words += [option, str(path)] if named else []
+def _named(places: Sequence[Place]) -> list[str]:
+    """The options that name these places."""
+    words = []
+    for place in places:
+        for option, path, named in (
+            ("--hermes-home", place.home, place.home_named),
+            ("--ledger", place.ledger, place.ledger_named),
+            ("--state", place.state, place.state_named),
+        ):
+            words += [option, str(path)] if named else []
+    return words
+
+
+def _every_profile(homes: Sequence[str]) -> list[str]:
+    """The options that name all profiles, also those that are made later."""
+    given = [word for home in homes for word in ("--hermes-home", os.path.abspath(os.path.expanduser(home)))]
+    return [*given, "--all-profiles"]
+
+
+def _readable(words: list[str]) -> list[str]:
+    """The program as tmux has to start it. Raises CommandError (2) for what tmux would read otherwise."""
     for word in words:
         if any(character in word for character in _FORMATS):
             raise usage(f"tmux would misread {word!r}: one of # % ( ) {{ }} is in it; use a path without them.")

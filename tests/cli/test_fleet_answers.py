@@ -139,3 +139,28 @@ def test_a_line_names_its_home(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"home": "/srv/kim", **event}
     watch.sender((kim,), json=False, named=False)(kim, event)
     assert capsys.readouterr().out == f"{what}\n"
+
+
+def test_lines_for_tmux(home: Path, program: Any) -> None:
+    below = home / "profiles"
+    for name in ("work", "night"):
+        (below / name).mkdir(parents=True)
+    every = program("--hermes-home", str(home), "--all-profiles", "tmux").out
+    assert f" --hermes-home {home} --all-profiles status --tmux) |" in every
+    assert " --all-profiles status --tmux) |" in program("--all-profiles", "tmux").out
+    two = program("--profile", "work", "--profile", "night", "tmux").out
+    assert f" --hermes-home {below / 'work'} --hermes-home {below / 'night'} status --tmux) |" in two
+
+
+def test_the_start_in_plain_text(home: Path, program: Any, tmp_path: Path) -> None:
+    two_profiles(home)
+    bad = broken(tmp_path / "bad")
+    given = ("--hermes-home", str(home), "--hermes-home", str(bad), "--hermes-home", str(home / "profiles" / "work"))
+    result = program(*given, "--plain")
+    assert result.code == 3
+    assert result.err.startswith("bad: ")
+    lines = result.out.splitlines()
+    assert [line for line in lines if line.startswith("Home ")] == ["Home home.", "Home bad.", "Home work."]
+    calls = [line.split(",")[:2] for line in lines if line.startswith("Call ")]
+    assert calls == [["Call 1", " ghost"], ["Call 1", " overdue"]]
+    assert lines[-1] == program("--plain").out.splitlines()[-1]
