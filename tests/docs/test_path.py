@@ -21,6 +21,8 @@ FURTHER = [
     "prevention.md",
     "security.md",
     "chain.md",
+    "chat.md",
+    "terminal.md",
     "browser.md",
     "ship.md",
 ]
