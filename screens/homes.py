@@ -185,7 +185,7 @@ class HomesScreen(Screen[None]):
     def _paint_about(self) -> None:
         home = self.chosen
         self._table.select(home)
-        self._say("about", words.about(self.model, home, self._homes[home].folder))
+        self._say("about", words.about(self.model, home, self._homes[home].ledger, self._homes[home].folder))
 
     def _say(self, name: str, text: str) -> None:
         if self._texts.get(name) != text:

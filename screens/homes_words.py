@@ -39,15 +39,16 @@ def home_row(model: HomesModel, home: int, ledger: Path) -> HomeRow:
 
 
 def _why(health: Health, ledger: Path) -> str:
-    """The word for it, then its sentence with a name for the path that the line below the tables has in full."""
+    """The word for it, then its sentence, with the file's name in place of its path."""
     return f"{health_word(health)}: {health.text.replace(inert(str(ledger)), ledger.name)}"
 
 
-def about(model: HomesModel, home: int, folder: str) -> str:
-    """Where the home lies, and what is wrong with its ledger in full."""
-    name, text = model.names[home], model.calls[home].health.text
-    where = inert(folder)
-    return "  ".join([name if where == name else f"{name}: {where}", *([text] if text else [])])
+def about(model: HomesModel, home: int, ledger: Path, folder: str) -> str:
+    """What is wrong with the home in full, then where it lies."""
+    name, health, where = model.names[home], model.calls[home].health, inert(folder)
+    if health.text:
+        return f"{name}: {_why(health, ledger)} {where}"
+    return name if where == name else f"{name}: {where}"
 
 
 def totals(model: HomesModel) -> tuple[Total, ...]:

@@ -84,7 +84,7 @@ async def test_one_that_is_broken_and_one_that_is_missing_do_not_take_the_others
         assert "✕ 1 of 3 live" in run.text.splitlines()[0]
         assert not {"0", "✓"} & set(lines(run, "torn", "unreadable")[0]), "nothing is claimed of what cannot be read"
         await run.press("j")
-        await run.until_shown(" torn: /")
+        await run.until_shown(" torn: unreadable: ledger.db is no SQLite database: ")
         await run.press("enter")
         await in_front(run, CallsScreen)
         await run.until_shown("Calls torn", "✕ unreadable", "cannot be read, so this is not known")
