@@ -122,12 +122,23 @@ async def test_two_windows_and_an_end_that_leaves_nothing(home: Path, tmp_path: 
         assert not page.parent.exists()
 
 
-async def test_apps_do_not_outlive_a_server_that_is_killed(home: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+async def test_apps_do_not_outlive_their_server(home: Path, ending: signal.Signals) -> None:
     with serving(home) as program:
         async with Window.opened(program.url) as window:
             await window.until("Calls", "ghost")
             apps = program.apps
             assert len(apps) == 1
-            program.process.kill()
+            program.process.send_signal(ending)
             await window.ended()
+        assert program.process.wait(60) == (-ending if ending == signal.SIGKILL else 0)
         until(lambda: not processes().keys() & set(apps), "its app ends, too")
+
+
+async def test_not_even_one_that_is_only_starting(home: Path) -> None:
+    with serving(home) as program:
+        async with Window.opened(program.url):
+            until(lambda: bool(program.apps), "an app is started")
+            apps = program.apps
+            program.process.kill()
+        until(lambda: not processes().keys() & set(apps), "it ends, too")
