@@ -47,7 +47,7 @@ def _fields(time_of: Callable[[Finding], str], name_of: Callable[[str], str]) ->
         Field("FROM 100", 8, lambda step: (_left(step.left), "record--strong"), right=True),
         Field("SEVERITY", 8, lambda step: (step.finding.severity, style(step)), from_width=110),
         Field("ASI", 9, lambda step: (_asi(step.finding.asi), "record--quiet"), from_width=90),
-        Field("RULE", 16, lambda step: (step.finding.rule, "record--name"), roomy=(66, _LONGEST_RULE)),
+        Field("RULE", 17, lambda step: (step.finding.rule, "record--name"), roomy=(66, _LONGEST_RULE)),
         Field("CALL", 7, lambda step: (f"#{step.finding.ledger_id}", "record--quiet"), right=True, from_width=58),
         Field("TIME", 11, lambda step: (time_of(step.finding), "record--quiet"), right=True, from_width=100),
         Field("TOOL", 14, lambda step: (step.finding.tool_name, "record--name"), from_width=150),
