@@ -32,9 +32,9 @@ class CallDetailsScreen(VerifyingScreen):
     """Opened over the Calls screen; closed by q or backspace."""
 
     CSS_PATH = "call_details.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (110, "-wide")]
 
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (30, "-tall")]
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

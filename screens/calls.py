@@ -50,8 +50,8 @@ class CallsScreen(TypingScreen):
 
     CSS_PATH = "calls.tcss"
     TITLE = "Calls"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
