@@ -53,6 +53,10 @@ class Round:
             self.told(place, error.text)
         except SourceError as error:
             self.told(place, str(error))
+        except BrokenPipeError:
+            raise  # Nobody reads the output any more; that is no home's fault.
+        except OSError as error:
+            self.told(place, f"{error.filename or place.home} cannot be read ({error.strerror or error}).")
 
     def told(self, place: Place, problem: str) -> None:
         """Say what is wrong with one home."""

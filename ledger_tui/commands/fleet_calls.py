@@ -35,7 +35,8 @@ def merged(asked: Round, wanted: Filter, limit: int | None) -> Iterable[Row]:
 
 
 def _rows(place: Place, wanted: Filter, limit: int | None) -> Iterator[Row]:
-    for row in oldest_first(place, wanted, limit=limit):
+    rows: Iterable[Row] = oldest_first(place, wanted, limit=limit)
+    for row in rows if limit is None else list(rows):  # At once, so that not every ledger stays open.
         yield {"home": place.home_text, **row}
 
 

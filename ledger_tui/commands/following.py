@@ -51,14 +51,19 @@ async def _follow(place: Place, report: Report) -> None:
 
 async def _calls(place: Place, source: LedgerSource, happenings: Happenings, report: Report) -> None:
     said, findings = "", FindingNews(place.clock)
-    whose = f"{place.name}: " if place.name else ""
     async with aclosing(source.changes()) as changes:
         async for change in changes:
             for event in (*happenings.take(change), *findings.take(change)):
                 report(event)
             if change.health.text != said and change.health.state != "missing":
                 said = change.health.text
-                warn(whose + (said or "The ledger can be read again."))
+                told(place, said)
+
+
+def told(place: Place, trouble: str) -> None:
+    """Says what keeps a ledger from being read; an empty text is that nothing does any more."""
+    whose = f"{place.name}: " if place.name else ""
+    warn(whose + (trouble or "The ledger can be read again."))
 
 
 async def _time(happenings: Happenings, report: Report) -> None:

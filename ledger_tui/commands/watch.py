@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -50,12 +51,12 @@ def _need_readable(place: Place) -> None:
 
 def _watch(places: Sequence[Place], report: Report) -> None:
     # Only here: the other commands need not wait for what following takes.
-    from ledger_tui.commands.following import follow
+    from ledger_tui.commands.following import follow, told
 
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as kept:  # That is how watching ends.
         for place in places:
             if place.shipped is not None:
-                kept.enter_context(place.shipped.following())
+                kept.enter_context(place.shipped.following(partial(told, place)))
         follow(places, report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from ledger_tui import homes
 from ledger_tui.commands.errors import USAGE, CommandError
-from ledger_tui.commands.fleet import Fleet, asked
+from ledger_tui.commands.fleet import Fleet, Round, asked
 from ledger_tui.commands.place import Place
+from ledger_tui.sources.guard import SourceError
 
 from .fleets import broken, home_with, two_profiles
 
@@ -221,3 +223,28 @@ def test_the_tmux_line_adds_up(program: Any, home: Path, tmp_path: Path) -> None
     assert program(*given, "status", "--tmux", "--fail-on", "ghost").code == 1
     nothing = ("--hermes-home", str(tmp_path), "--hermes-home", str(home / "profiles" / "idle"))
     assert program(*nothing, "status", "--tmux").out == "no ledger yet\n"
+
+
+def test_what_goes_wrong_with_one_home(capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors of any kind are told with its name; that nobody reads the output is no error of a home."""
+    fleet = asked(("/srv/kim", "/srv/ada", "/srv/bea"), (), None, None, {})
+    assert isinstance(fleet, Fleet)
+    errors: dict[str, Exception] = {
+        "kim": PermissionError(errno.EACCES, "Permission denied", "/srv/kim"),
+        "ada": SourceError(Path("/srv/ada/ledger.db"), "is no database", "name another"),
+    }
+
+    def ask(place: Place) -> str:
+        if place.name in errors:
+            raise errors[place.name]
+        return place.name
+
+    going = Round(fleet)
+    assert [answer for _, answer in going.each(ask)] == ["bea"]
+    assert (going.code, going.failed) == (3, {"kim", "ada"})
+    kim, ada = capsys.readouterr().err.splitlines()
+    assert kim == "kim: /srv/kim cannot be read (Permission denied)."
+    assert ada.startswith("ada: /srv/ada/ledger.db is no database")
+    errors["bea"] = BrokenPipeError()
+    with pytest.raises(BrokenPipeError):
+        list(going.each(ask))
