@@ -50,8 +50,8 @@ class CallsScreen(TypingScreen):
 
     CSS_PATH = "calls.tcss"
     TITLE = "Calls"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]  # noqa: RUF012 - one per instance for Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - one per instance for Textual
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

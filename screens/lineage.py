@@ -48,13 +48,8 @@ class LineageScreen(RecordScreen):
     CSS_PATH = "lineage.tcss"
     OWN_ACTIONS = frozenset({"filter", "anomalies", "clear", "ignore", "repair", "marked", "fold_all", "export"})
     TITLE = "Lineage"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
-        (0, "-narrow"),
-        (76, "-normal"),
-        (110, "-wide"),
-        (150, "-huge"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (110, "-wide"), (150, "-huge")]  # noqa: RUF012 - one per instance for Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - one per instance for Textual
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "repair", "Repair", id="lineage.repair", tooltip="Repair this finding, step by step"),

@@ -51,13 +51,8 @@ class PostureScreen(RecordScreen):
     CSS_PATH = "posture.tcss"
     OWN_ACTIONS = frozenset({"filter", "pane", "ids", "clear", "export"})
     TITLE = "Posture"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
-        (0, "-narrow"),
-        (76, "-normal"),
-        (120, "-wide"),
-        (150, "-huge"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (120, "-wide"), (150, "-huge")]  # noqa: RUF012 - one per instance for Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - one per instance for Textual
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

@@ -44,8 +44,8 @@ class RepairScreen(RecordScreen):
     CSS_PATH = "repair.tcss"
     OWN_ACTIONS = frozenset({"walk", "undo"})
     TITLE = "Repair"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-normal"), (120, "-wide")]  # noqa: RUF012 - one per instance for Textual
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - one per instance for Textual
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "walk", "Repair", id="repair.walk", tooltip="Go through what is lost, step by step"),
