@@ -15,7 +15,7 @@ from textual.signal import Signal
 from textual.worker import Worker, WorkerError
 
 from agent_ledger.engine.paths import Paths
-from agent_ledger.engine.records import Inert
+from agent_ledger.engine.records import Inert, utc_seconds
 from ledger_tui.routing.live import LiveSurvey, SurveyChange
 from ledger_tui.sources.guard import STALE
 from ledger_tui.sources.health import OK, Health
@@ -29,7 +29,7 @@ from ledger_tui.sources.verdicts import VerdictSource
 from screens.calls_model import CallsModel
 from screens.feeds import Desk
 from screens.homes_model import so_far
-from widgets.look import fit
+from widgets.look import clock_text, fit
 
 NAME_SHOWN = 20
 """Cells that a home's name may have beside a screen's."""
@@ -45,10 +45,17 @@ class Shipped(Protocol):
     def host(self) -> Inert:
         """The machine that shipped it."""
 
+    @property
+    def shipped(self) -> Inert:
+        """When it was shipped last, as UTC."""
+
     def following(self, told: Callable[[str], None]) -> AbstractContextManager[object]:
         """Keeps it as it is at the engine. `told` hears of a trouble, and an empty text when it is over, in a thread
         of its own."""
 
+
+_LOOK_S = 1.0
+"""How often it is asked whether something was shipped since."""
 
 _SHOWN_BEFORE = "What is shown was brought before; it is tried again until that is over."
 
@@ -143,8 +150,9 @@ class HomeFeeds:
     def follow(self) -> None:
         """Hand on every change from now on, until the app ends."""
         self._app.run_worker(self._follow_ledger(), group="ledger")
-        if self._shipped is not None:
-            return  # There is no store of sessions.
+        if self._shipped is not None:  # Then there is no store of sessions.
+            self._app.run_worker(self._follow_shipping(self._shipped), group="shipping")
+            return
         self._state_follower = self._app.run_worker(self._follow_state(), group="state")
         self._app.run_worker(self._follow_lineage(), group="lineage")
 
@@ -155,18 +163,35 @@ class HomeFeeds:
             self._publish(change)
 
     def _publish(self, change: LedgerChange) -> None:
-        if self._engine_trouble and change.health.state == OK:
-            change = replace(
-                change, health=replace(change.health, state=STALE, text=f"{self._engine_trouble} {_SHOWN_BEFORE}")
-            )
+        if change.health.state == OK and self._engine_trouble:
+            told = f"{self._engine_trouble} {_SHOWN_BEFORE}"
+            change = replace(change, health=replace(change.health, state=STALE, text=told))
+        elif change.health.state == OK and self._shipped is not None:
+            change = replace(change, health=replace(change.health, as_of=self._as_of(self._shipped)))
         self.latest = change
         self.ledger_changed.publish(change)
 
     def _engine_told(self, trouble: str) -> None:
         """What is wrong with the engine stands where what is wrong with a file does."""
         self._engine_trouble = trouble
+        self._publish_again()
+
+    def _publish_again(self) -> None:
+        """The newest change without its rows, for what is known of its source by now."""
         if self.latest is not None:
             self._publish(replace(self.latest, reset=False, calls=(), more=False, health=self._own_health))
+
+    async def _follow_shipping(self, shipped: Shipped) -> None:
+        """When something was shipped last; also a round without any call tells that the other machine is there."""
+        known = self._as_of(shipped)
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            if (now := self._as_of(shipped)) != known:
+                known = now
+                self._publish_again()
+
+    def _as_of(self, shipped: Shipped) -> str:
+        return f"shipped {clock_text(utc_seconds(shipped.shipped), self.desk.clock(), self.desk.zone)}"
 
     async def _follow_state(self) -> None:
         """The same for the host's sessions."""

@@ -198,7 +198,8 @@ class CallsScreen(TypingScreen):
             top.show((), state="missing", text="reading", clock="")
             return
         now = self.model.now()
-        clock = clock_text(self._changed_at, now, self._desk.zone) if self._changed_at is not None else ""
+        here = self._changed_at is not None and not self._desk.shipped
+        clock = clock_text(self._changed_at, now, self._desk.zone) if here else ""
         top.show(totals(self.model), state=self.model.health.state, text=health_word(self.model.health), clock=clock)
         self._paint_notice()
 

@@ -100,7 +100,7 @@ def pane_counts(model: CallsModel, session_id: str | None, *, filtered: bool) ->
 
 def health_word(health: Health) -> str:
     """`live`, `stale`, `degraded 3 spooled`, `degraded 2 set aside`; of both, the text tells the second."""
-    word = HEALTH_WORDS.get(health.state, health.state)
+    word = health.as_of or HEALTH_WORDS.get(health.state, health.state)
     if health.spooled:
         return f"{word} {count_text(health.spooled)} spooled"
     return f"{word} {count_text(health.set_aside)} set aside" if health.set_aside else word

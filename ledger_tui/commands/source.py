@@ -95,6 +95,11 @@ class Shipped:
         """The machine that shipped it."""
         return self.source.host_name
 
+    @property
+    def shipped(self) -> Inert:
+        """When it was shipped last, as UTC."""
+        return self.source.shipped
+
     def following(self, told: Callable[[str], None] = _warned) -> AbstractContextManager[object]:
         """Keeps it as it is there, as long as the `with` lasts.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ledger.engine.inert import inert
@@ -25,6 +25,9 @@ PAGE = 2000
 
 _SEALED = {"ledger": "id", "amendment": "ledger_id"}
 """Tables whose rows are in the chain, and by which column the call of each is named."""
+
+NEVER = "never"
+"""When a ledger was shipped that was only begun."""
 
 _SHOWN = 10
 """How many ledgers a sentence names."""
@@ -60,7 +63,7 @@ def sources(connection: Connection) -> list[Source]:
     # NULL, a ledger that was begun and never shipped, would be the first.
     order = "ORDER BY host, shipped IS NULL, shipped DESC, ledger"
     found = execute(connection, f"SELECT host, ledger, place, shipped FROM {SOURCE} {order}").fetchall()
-    return [Source(host, ledger, inert(place), inert(shipped or "never")) for host, ledger, place, shipped in found]
+    return [Source(host, ledger, inert(place), inert(shipped or NEVER)) for host, ledger, place, shipped in found]
 
 
 def chosen(found: Sequence[Source], wanted: str | None) -> Source:
@@ -98,7 +101,7 @@ class Brought:
             execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             found = execute(
                 connection,
-                f"SELECT writings, shipped_to FROM {SOURCE} WHERE host = %s AND ledger = %s",
+                f"SELECT writings, shipped_to, shipped FROM {SOURCE} WHERE host = %s AND ledger = %s",
                 (self.source.host, self.source.ledger),
             ).fetchall()
             writings = int(found[0][0] or 0) if found else None
@@ -113,6 +116,7 @@ class Brought:
                 self._changed, self._last = before
                 raise
             self._writings = writings
+        self.source = replace(self.source, shipped=inert(found[0][2] or NEVER))
         return True
 
     def _bring(self, connection: Connection) -> None:

@@ -31,6 +31,8 @@ class Health:
     """Records that nothing will merge, since they were not understood; None where that cannot be read."""
     read_only_schema: bool = False
     """The ledger is by other software or by a newer plugin: shown, not written."""
+    as_of: str = ""
+    """Of a ledger that is looked at from afar and well: from when it is, in words. Empty for one that is here."""
 
 
 _LOOK_S = 1.0

@@ -13,7 +13,9 @@ from agent_ledger.engine.paths import Paths
 from ledger_tui.app import LedgerApp, opened
 from ledger_tui.commands.source import Shipped
 from ledger_tui.home_feeds import Home
+from ledger_tui.ship.engine import engine
 from ledger_tui.ship.following import Following
+from ledger_tui.ship.shipping import Shipper
 from screens.calls import CallsScreen
 from tests.app.conftest import Run
 from tests.app.ledgers import Clock
@@ -53,6 +55,7 @@ async def test_calls_and_posture_are_live(url: str, made: Made, path: Path, app:
     ship(url, path)
     async with app() as run:
         assert run.text.startswith(" Calls ada ")
+        assert "last change" not in run.text
         await run.until_shown("✓ 2 confirmed")
         made.calls(5, 7)
         ship(url, path)
@@ -62,6 +65,16 @@ async def test_calls_and_posture_are_live(url: str, made: Made, path: Path, app:
         made.issue("c8", tool_name="terminal", args_json='{"command": "rm -rf /"}')
         ship(url, path)
         await run.until_shown("75 of 100", "recursive-delete")
+
+
+async def test_it_says_how_old_it_is_though_no_call_came(url: str, made: Made, path: Path, app: Open) -> None:
+    made.calls(1, 1)
+    ship(url, path)
+    async with app() as run:
+        await run.until_shown("● shipped 12:00:00")
+        with engine(url) as connection:
+            Shipper("ada", path, lambda: NOW + 30).round(connection)
+        await run.until_shown("● shipped 12:00:30")
 
 
 async def test_nothing_is_verified_from_afar(url: str, made: Made, path: Path, app: Open) -> None:
@@ -89,7 +102,7 @@ async def test_what_was_not_shipped_says_so(
     async with app() as run:
         await run.press(key)
         await run.until_shown(title, sentence, f"ada/{done.ledger}")
-        assert "live" in run.text.splitlines()[0]
+        assert run.text.splitlines()[0].endswith("● shipped 12:00:00")
         await run.press("r", "u", "v", "slash", "question_mark")
         await run.until_shown("Keys")
 
@@ -120,7 +133,7 @@ async def test_an_engine_that_goes_away_is_told_of_and_comes_back(
         made.calls(3, 3)
         ship(url, path)
         await run.press("1")
-        await run.until_shown("live", "✓ 3 confirmed")
+        await run.until_shown("● shipped 12:00:00", "✓ 3 confirmed")
         assert "brought before" not in run.text
 
 

@@ -13,6 +13,7 @@ from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.prune import prune
 from ledger_tui.ship.brought import Brought, ChoiceError, Source, chosen, sources
 from ledger_tui.ship.engine import engine
+from ledger_tui.ship.shipping import Shipper
 from ledger_tui.sources.copied import CopiedLedger, altered_calls
 from ledger_tui.sources.raw_rows import KEYS, kinds
 from tests.chain.ledgers import NOW, Made
@@ -72,6 +73,17 @@ def test_what_changed_since_comes_too(url: str, made: Made, path: Path, copy: Co
     ship(url, path)
     bring(url, copy, brought)
     same(copy, made)
+
+
+def test_when_it_was_shipped_last_is_known(url: str, made: Made, path: Path, copy: CopiedLedger) -> None:
+    made.calls(1, 1)
+    ship(url, path)
+    brought = bring(url, copy)
+    assert brought.source.shipped == "2026-01-02T12:00:00.000Z"
+    with engine(url) as connection:
+        Shipper("ada", path, lambda: NOW + 60).round(connection)
+    bring(url, copy, brought)
+    assert brought.source.shipped == "2026-01-02T12:01:00.000Z"
 
 
 def test_odd_cells_come_back(url: str, made: Made, path: Path, copy: CopiedLedger) -> None:
