@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from .finders import fd, found_by, is_narrow
 from .names import names
 from .places import normal
-from .run import NOTHING, SILENT, Run, Stream, shown
-
-if TYPE_CHECKING:
-    from .shell import Shell
+from .run import NOTHING, SILENT, Follower, Run, Stream, shown
 
 MOST_ROUNDS = 12
 """Values that are followed one by one: of a loop, of `xargs -I`."""
 
 
-def _cd(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _cd(shell: Follower, run: Run, words: list[str]) -> Stream:
     target = next((word for word in run.arguments if not word.startswith("-") or word == "-"), "$HOME")
     shell.folder = "" if target == "-" else normal(target, shell.folder)
     return SILENT
 
 
-def _eval(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _eval(shell: Follower, run: Run, words: list[str]) -> Stream:
     text = " ".join(run.arguments)
     if "$(download)" in text:
         shell.note("pipe-to-shell", "CRITICAL", "runs what it downloads, unseen", "", shown(words))
@@ -31,7 +27,7 @@ def _eval(shell: Shell, run: Run, words: list[str]) -> Stream:
     return shell.script(text)
 
 
-def _source(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _source(shell: Follower, run: Run, words: list[str]) -> Stream:
     if not run.arguments:
         return SILENT
     if run.arguments[0] == "/dev/stdin":
@@ -39,7 +35,7 @@ def _source(shell: Shell, run: Run, words: list[str]) -> Stream:
     return shell.execute_file(run.arguments[0], words)
 
 
-def _alias(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _alias(shell: Follower, run: Run, words: list[str]) -> Stream:
     for word in run.arguments:
         name, sign, value = word.partition("=")
         if sign:
@@ -47,7 +43,7 @@ def _alias(shell: Shell, run: Run, words: list[str]) -> Stream:
     return SILENT
 
 
-def _set_variables(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _set_variables(shell: Follower, run: Run, words: list[str]) -> Stream:
     for word in run.arguments:
         name, sign, value = word.partition("=")
         if sign and name.isidentifier():
@@ -55,7 +51,7 @@ def _set_variables(shell: Shell, run: Run, words: list[str]) -> Stream:
     return SILENT
 
 
-def _set(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _set(shell: Follower, run: Run, words: list[str]) -> Stream:
     rest = run.arguments
     if rest[:1] == ["--"]:
         shell.positional(rest[1:])
@@ -64,14 +60,14 @@ def _set(shell: Shell, run: Run, words: list[str]) -> Stream:
     return SILENT
 
 
-def _trap(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _trap(shell: Follower, run: Run, words: list[str]) -> Stream:
     rest = [word for word in run.arguments if word != "--"]
     if len(rest) > 1 and not rest[0].startswith("-"):
         shell.at_exit.append(rest[0])
     return SILENT
 
 
-def _read(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _read(shell: Follower, run: Run, words: list[str]) -> Stream:
     names = [word for word in run.arguments if word.isidentifier()]
     pieces = (run.stdin.text or "").split("\n")[0].split(None, max(0, len(names) - 1)) if run.stdin.text else []
     for place, name in enumerate(names):
@@ -82,7 +78,7 @@ def _read(shell: Shell, run: Run, words: list[str]) -> Stream:
     return SILENT
 
 
-def _xargs(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _xargs(shell: Follower, run: Run, words: list[str]) -> Stream:
     at, marker, arguments = 0, "", run.arguments
     while at < len(arguments) and arguments[at].startswith("-") and len(arguments[at]) > 1:
         word = arguments[at]
@@ -123,7 +119,7 @@ _EXECUTING = names("-exec -execdir -ok -okdir")
 _REMOVERS = names("rm grm unlink")
 
 
-def _find(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+def _find(shell: Follower, run: Run, words: list[str]) -> Stream | None:
     """`find … -exec COMMAND` runs COMMAND on what it finds; its own `-delete` is judged by its signature."""
     patterns = found_by(run)
     shell.found.update(dict.fromkeys(patterns, is_narrow(run.arguments)))
@@ -150,7 +146,7 @@ def _find(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     return None
 
 
-def _fd(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+def _fd(shell: Follower, run: Run, words: list[str]) -> Stream | None:
     """`fd … -x COMMAND` does the same; where COMMAND has no place for a name, it comes last."""
     looking = fd(run.arguments)
     shell.found.update(dict.fromkeys(looking.patterns, looking.narrow))
@@ -162,7 +158,7 @@ def _fd(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     return SILENT if command else None
 
 
-def _parallel(shell: Shell, run: Run, words: list[str]) -> Stream:
+def _parallel(shell: Follower, run: Run, words: list[str]) -> Stream:
     cut = next((i for i, word in enumerate(run.arguments) if word.startswith(":::")), len(run.arguments))
     command = [word for word in run.arguments[:cut] if not word.startswith("-")]
     items = run.arguments[cut + 1 :][:MOST_ROUNDS] or ["$INPUT"]
@@ -172,14 +168,14 @@ def _parallel(shell: Shell, run: Run, words: list[str]) -> Stream:
     return Stream()
 
 
-def _tee(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+def _tee(shell: Follower, run: Run, words: list[str]) -> Stream | None:
     for word in run.arguments:
         if not word.startswith("-"):
             shell.files[word] = run.stdin
     return None
 
 
-def _git(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+def _git(shell: Follower, run: Run, words: list[str]) -> Stream | None:
     """Git runs commands of its own: aliases with `!`, `bisect run`, `rebase --exec`, `submodule foreach`."""
     arguments = run.arguments
     for place, word in enumerate(arguments):
@@ -201,13 +197,13 @@ def _git(shell: Shell, run: Run, words: list[str]) -> Stream | None:
     return None
 
 
-def _schedule(shell: Shell, run: Run, words: list[str]) -> Stream | None:
+def _schedule(shell: Follower, run: Run, words: list[str]) -> Stream | None:
     if run.stdin.text and not any(word in ("-l", "-d", "-r") for word in run.arguments):
         shell.script(run.stdin.text)
     return None
 
 
-SPECIAL: dict[str, Callable[[Shell, Run, list[str]], Stream | None]] = {
+SPECIAL: dict[str, Callable[[Follower, Run, list[str]], Stream | None]] = {
     "cd": _cd, "pushd": _cd, "eval": _eval, "source": _source, ".": _source, "alias": _alias, "set": _set,
     "trap": _trap, "export": _set_variables, "declare": _set_variables, "typeset": _set_variables,
     "local": _set_variables, "readonly": _set_variables, "read": _read, "xargs": _xargs, "gxargs": _xargs,

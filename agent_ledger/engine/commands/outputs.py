@@ -6,17 +6,13 @@ import base64
 import binascii
 import codecs
 import re
-from typing import TYPE_CHECKING
 
 from . import expand
 from .finders import fd, found_by, is_narrow
 from .names import names
 from .places import is_secret, normal
-from .run import Run, Stream
+from .run import Follower, Run, Stream
 from .tree import unescape
-
-if TYPE_CHECKING:
-    from .shell import Shell
 
 DOWNLOADERS = names("curl wget fetch aria2c http https xh lwp-request GET nc ncat")
 _UNPACKERS = names("gunzip zcat bunzip2 bzcat unxz xzcat gpg gpg2 openssl zstd uncompress uudecode")
@@ -24,7 +20,7 @@ _OUTPUT = re.compile(r"-[a-zA-Z]*o|--output")
 _REMOTE_NAME = re.compile(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name")
 
 
-def of(shell: Shell, run: Run) -> Stream:
+def of(shell: Follower, run: Run) -> Stream:
     """The output of one plain command."""
     maker = _MAKERS.get(run.name)
     if maker is not None:
@@ -37,15 +33,15 @@ def of(shell: Shell, run: Run) -> Stream:
     return Stream(None, origins)
 
 
-def _echo(shell: Shell, run: Run) -> Stream:
+def _echo(shell: Follower, run: Run) -> Stream:
     return Stream(expand.echo(run.arguments), frozenset())
 
 
-def _printf(shell: Shell, run: Run) -> Stream:
+def _printf(shell: Follower, run: Run) -> Stream:
     return Stream(expand.printf(run.arguments))
 
 
-def _cat(shell: Shell, run: Run) -> Stream:
+def _cat(shell: Follower, run: Run) -> Stream:
     files = [word for word in run.arguments if not word.startswith("-") or word == "-"]
     if not files:
         return run.stdin
@@ -58,7 +54,7 @@ def _cat(shell: Shell, run: Run) -> Stream:
     return Stream("".join(stream.text or "" for stream in streams), origins)
 
 
-def _base64(shell: Shell, run: Run) -> Stream:
+def _base64(shell: Follower, run: Run) -> Stream:
     origins = run.stdin.origins - {"terminal", "here"}
     source = next((shell.files.get(word) for word in run.arguments if word in shell.files), run.stdin) or run.stdin
     if not any(re.fullmatch(r"--decode|-[a-zA-Z]*[dD]\w*", word) for word in run.arguments):
@@ -74,7 +70,7 @@ def _base64(shell: Shell, run: Run) -> Stream:
         return Stream(None, origins)
 
 
-def _xxd(shell: Shell, run: Run) -> Stream:
+def _xxd(shell: Follower, run: Run) -> Stream:
     if not any(re.fullmatch(r"-\w*r\w*", word) for word in run.arguments):
         return Stream(None, run.stdin.origins - {"terminal"})
     origins = run.stdin.origins - {"terminal", "here"} | {"decoded"}
@@ -85,13 +81,13 @@ def _xxd(shell: Shell, run: Run) -> Stream:
         return Stream(None, origins)
 
 
-def _rev(shell: Shell, run: Run) -> Stream:
+def _rev(shell: Follower, run: Run) -> Stream:
     if run.stdin.text is None:
         return Stream(None, run.stdin.origins - {"terminal"})
     return Stream("\n".join(line[::-1] for line in run.stdin.text.split("\n")), run.stdin.origins | {"decoded"})
 
 
-def _tr(shell: Shell, run: Run) -> Stream:
+def _tr(shell: Follower, run: Run) -> Stream:
     sets = [word for word in run.arguments if not word.startswith("-")]
     origins = run.stdin.origins - {"terminal"}
     if run.stdin.text is None or not sets:
@@ -116,46 +112,46 @@ def _range(text: str) -> str:
     return re.sub(r"(.)-(.)", letters, unescape(text), flags=re.DOTALL)
 
 
-def _pass(shell: Shell, run: Run) -> Stream:
+def _pass(shell: Follower, run: Run) -> Stream:
     """Commands that hand on (a part of) what they read: without files of their own it stays known."""
     if any(not word.startswith("-") and not word.isdigit() for word in run.arguments):
         return Stream(None, run.stdin.origins - {"terminal"})
     return run.stdin
 
 
-def _tee(shell: Shell, run: Run) -> Stream:
+def _tee(shell: Follower, run: Run) -> Stream:
     return run.stdin
 
 
-def _find(shell: Shell, run: Run) -> Stream:
+def _find(shell: Follower, run: Run) -> Stream:
     return _names(shell, found_by(run), is_narrow(run.arguments))
 
 
-def _fd(shell: Shell, run: Run) -> Stream:
+def _fd(shell: Follower, run: Run) -> Stream:
     looking = fd(run.arguments)
     return _names(shell, looking.patterns, looking.narrow)
 
 
-def _names(shell: Shell, patterns: list[str], narrow: bool) -> Stream:
+def _names(shell: Follower, patterns: list[str], narrow: bool) -> Stream:
     """What a finder prints. Whoever removes one of these names removes all that it stands for."""
     shell.found.update(dict.fromkeys(patterns, narrow))
     return Stream("\n".join(patterns) + "\n", frozenset({"names"}))
 
 
-def _which(shell: Shell, run: Run) -> Stream:
+def _which(shell: Follower, run: Run) -> Stream:
     words = [word for word in run.arguments if not word.startswith("-")]
     return Stream(f"/usr/bin/{words[0]}\n" if words else "")
 
 
-def _mktemp(shell: Shell, run: Run) -> Stream:
+def _mktemp(shell: Follower, run: Run) -> Stream:
     return Stream("/tmp/tmp.made-by-mktemp\n")
 
 
-def _pwd(shell: Shell, run: Run) -> Stream:
+def _pwd(shell: Follower, run: Run) -> Stream:
     return Stream((shell.folder or "$PWD") + "\n")
 
 
-def _basename(shell: Shell, run: Run) -> Stream:
+def _basename(shell: Follower, run: Run) -> Stream:
     word = next((word for word in run.arguments if not word.startswith("-")), "")
     if "$" in word:
         return Stream()
@@ -163,24 +159,24 @@ def _basename(shell: Shell, run: Run) -> Stream:
     return Stream((name.rpartition("/")[2] if run.name == "basename" else name.rpartition("/")[0] or ".") + "\n")
 
 
-def _realpath(shell: Shell, run: Run) -> Stream:
+def _realpath(shell: Follower, run: Run) -> Stream:
     word = next((word for word in run.arguments if not word.startswith("-")), "")
     return Stream(normal(word, shell.folder) + "\n")
 
 
-def _rot13(shell: Shell, run: Run) -> Stream:
+def _rot13(shell: Follower, run: Run) -> Stream:
     return Stream(codecs.encode(run.stdin.text, "rot13") if run.stdin.text else None, run.stdin.origins | {"decoded"})
 
 
-def _environment(shell: Shell, run: Run) -> Stream:
+def _environment(shell: Follower, run: Run) -> Stream:
     return Stream(None, frozenset() if run.arguments else frozenset({"secret"}))
 
 
-def _ls(shell: Shell, run: Run) -> Stream:
+def _ls(shell: Follower, run: Run) -> Stream:
     return Stream(None, frozenset({"names"}))
 
 
-def _download(shell: Shell, run: Run) -> Stream:
+def _download(shell: Follower, run: Run) -> Stream:
     """To a file where it says so, else to its output."""
     path = download_to(run.name, run.arguments)
     got = Stream(None, frozenset({"network"}))

@@ -6,6 +6,7 @@ import fnmatch
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ..inert import clip
 from .places import normal
@@ -43,6 +44,33 @@ class Run:
     def path(self, word: str) -> str:
         """A word as a path in normal form."""
         return normal(word, self.folder)
+
+
+class Follower(Protocol):
+    """What follows a command line, as far as the commands in it can change how the rest is read."""
+
+    folder: str
+    variables: dict[str, str]
+    aliases: dict[str, str]
+    files: dict[str, Stream]
+    """What is known to lie in files that were written before."""
+    found: dict[str, bool]
+    fetched: list[str]
+    at_exit: list[str]
+
+    def note(self, kind: str, severity: str, what: str, target: str, shown: str) -> None: ...
+
+    def script(self, text: str, stdin: Stream = NOTHING) -> Stream: ...
+
+    def run(
+        self, words: list[str], stdin: Stream, redirected: list[tuple[str, str]], *, chained: bool = False
+    ) -> Stream: ...
+
+    def feed(self, stdin: Stream, name: str, words: list[str]) -> Stream: ...
+
+    def execute_file(self, path: str, words: list[str]) -> Stream: ...
+
+    def positional(self, arguments: list[str], zero: str | None = None) -> None: ...
 
 
 Found = tuple[str, str, str, str]
