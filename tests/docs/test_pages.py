@@ -192,7 +192,7 @@ def picture_maker() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["calls.svg", "details.svg", "posture.svg", "policy.svg", "lineage.svg", "change.svg"])
+@pytest.mark.parametrize("name", picture_maker().NAMES)
 def test_the_pictures_are_the_reviewed_snapshots(name: str) -> None:
     shown = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
     assert shown == picture_maker().picture(name), "run: python docs/pictures/make.py"
