@@ -25,13 +25,13 @@ class Gateway:
     """One messaging gateway without a network."""
 
     def __init__(self) -> None:
-        from gateway.config import GatewayConfig  # type: ignore[import-not-found]
-        from gateway.run import GatewayRunner  # type: ignore[import-not-found]
+        from gateway.config import GatewayConfig
+        from gateway.run import GatewayRunner
 
         self.runner = GatewayRunner(GatewayConfig())
 
     async def answer(self, action: dict[str, Any]) -> dict[str, Any]:
-        from gateway.platforms.base import BasePlatformAdapter as Adapter  # type: ignore[import-not-found]
+        from gateway.platforms.base import BasePlatformAdapter as Adapter
 
         source, _ = self._message(action)
         every = [action, *action.get("and", [])]
@@ -49,7 +49,7 @@ class Gateway:
     def _message(self, action: dict[str, Any]) -> tuple[Any, Any]:
         from gateway.config import Platform
         from gateway.platforms.base import MessageEvent
-        from gateway.session import SessionSource  # type: ignore[import-not-found]
+        from gateway.session import SessionSource
 
         chat = action["chat"]
         source = SessionSource(platform=Platform.TELEGRAM, chat_id=chat, chat_type="dm", user_id=chat)
@@ -59,7 +59,7 @@ class Gateway:
 def tui(action: dict[str, Any]) -> dict[str, Any]:
     name, _, rest = action["text"].lstrip("/").partition(" ")
     try:
-        from tui_gateway import server  # type: ignore[import-not-found]
+        from tui_gateway import server
     except NameError:  # The wheel of 0.22 that is on the index lacks an import there: what its TUI does, by hand.
         return {"answer": _bound(action["session"], name, rest)}
     server._sessions["window"] = {"session_key": action["session"], "cwd": os.getcwd()}
@@ -68,8 +68,8 @@ def tui(action: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bound(session: str, name: str, rest: str) -> str:
-    from gateway.session_context import clear_session_vars, set_session_vars  # type: ignore[import-not-found]
-    from hermes_cli.plugins import get_plugin_command_handler  # type: ignore[import-not-found]
+    from gateway.session_context import clear_session_vars, set_session_vars
+    from hermes_cli.plugins import get_plugin_command_handler
 
     tokens = set_session_vars(session_key=session, session_id=session, source="tui", cron_session="")
     try:
@@ -79,7 +79,7 @@ def _bound(session: str, name: str, rest: str) -> str:
 
 
 def cli(action: dict[str, Any]) -> dict[str, Any]:
-    import cli as module  # type: ignore[import-not-found]
+    import cli as module
     from hermes_cli.plugins import get_plugin_manager
 
     said: list[str] = []

@@ -31,7 +31,7 @@ LINGER_S = 20.0
 
 
 def _agent(plan: dict[str, Any], chat: str, toolsets: list[str], store: Any, *, memory: bool) -> Any:
-    from run_agent import AIAgent  # type: ignore[import-not-found]
+    from run_agent import AIAgent
 
     return AIAgent(
         base_url=plan["model_url"],
@@ -52,7 +52,7 @@ def _agent(plan: dict[str, Any], chat: str, toolsets: list[str], store: Any, *, 
 
 def _warm(plan: dict[str, Any]) -> None:
     """Let the host import what a turn needs, with no plugin awake and no database open."""
-    from hermes_cli.plugins import get_plugin_manager  # type: ignore[import-not-found]
+    from hermes_cli.plugins import get_plugin_manager
 
     manager = get_plugin_manager()
     hooks, middleware = dict(manager._hooks), dict(manager._middleware)
@@ -70,7 +70,7 @@ def _warm(plan: dict[str, Any]) -> None:
 def _awake() -> None:
     """In the child: what the parent's threads served is served by new ones."""
     with contextlib.suppress(ImportError, AttributeError):
-        from agent import relay_runtime  # type: ignore[import-not-found]
+        from agent import relay_runtime
 
         relay_runtime._SCOPE_OP_EXECUTOR.reset()
 
@@ -107,9 +107,9 @@ class Knife:
 
     def hold(self) -> None:
         """Put the knife at the three doors through which the host reaches its tools."""
-        import tools.memory_tool as memory  # type: ignore[import-not-found]
+        import tools.memory_tool as memory
         from run_agent import AIAgent
-        from tools.registry import registry  # type: ignore[import-not-found]
+        from tools.registry import registry
 
         dispatch, remember, delegate = registry.dispatch, memory.memory_tool, AIAgent._dispatch_delegate_task
         registry.dispatch = lambda name, args, *rest, **more: self.around(
@@ -135,7 +135,7 @@ def _deafen() -> None:
 
 
 def _turn(plan: dict[str, Any], action: dict[str, Any]) -> None:
-    from hermes_state import SessionDB  # type: ignore[import-not-found]
+    from hermes_state import SessionDB
 
     if "cut" in action:
 
@@ -158,7 +158,7 @@ def _turn(plan: dict[str, Any], action: dict[str, Any]) -> None:
 def _at_work() -> bool:
     """Does a delegate of this process still work?"""
     with contextlib.suppress(Exception):
-        from tools.async_delegation import active_count  # type: ignore[import-not-found]
+        from tools.async_delegation import active_count
 
         return bool(active_count())
     return False
@@ -207,7 +207,7 @@ def _forget(action: dict[str, Any]) -> None:
 
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it makes the host discover plugins
+    import model_tools  # noqa: F401 - importing it makes the host discover plugins
     from hermes_cli.plugins import discover_plugins
 
     discover_plugins()

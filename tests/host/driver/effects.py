@@ -34,9 +34,9 @@ def _call(memory: Any, registry: Any, name: str, args: dict[str, Any]) -> Any:
 
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it registers the tools
-    import tools.memory_tool as memory  # type: ignore[import-not-found]
-    from tools.registry import registry  # type: ignore[import-not-found]
+    import model_tools  # noqa: F401 - importing it registers the tools
+    import tools.memory_tool as memory
+    from tools.registry import registry
 
     memory.load_on_disk_store()  # What a first use imports is no part of the call.
 

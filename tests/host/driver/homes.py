@@ -13,9 +13,9 @@ from pathlib import Path
 
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    import model_tools  # type: ignore[import-not-found]
-    from hermes_cli.plugins import discover_plugins  # type: ignore[import-not-found]
-    from hermes_constants import (  # type: ignore[import-not-found]
+    import model_tools
+    from hermes_cli.plugins import discover_plugins
+    from hermes_constants import (
         reset_hermes_home_override,
         set_hermes_home_override,
     )

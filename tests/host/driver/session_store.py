@@ -15,7 +15,7 @@ from typing import Any
 
 
 def ask(one: dict[str, Any]) -> dict[str, Any]:
-    from hermes_state import SessionDB  # type: ignore[import-not-found]
+    from hermes_state import SessionDB
 
     store = SessionDB(db_path=Path(one["path"]))
     try:

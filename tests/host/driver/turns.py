@@ -29,7 +29,7 @@ class Host:
     """The running agents of one process, by conversation."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        from hermes_state import SessionDB  # type: ignore[import-not-found]
+        from hermes_state import SessionDB
 
         self.plan = plan
         self.store = SessionDB(db_path=Path(os.environ["HERMES_HOME"]) / "state.db")
@@ -55,7 +55,7 @@ class Host:
         return {**said, "chat": chat, "session_id": agent.session_id, "compressions": compressions}
 
     def _agent(self, chat: str, action: dict[str, Any]) -> Any:
-        from run_agent import AIAgent  # type: ignore[import-not-found]
+        from run_agent import AIAgent
 
         self.histories[chat] = self.store.get_messages_as_conversation(chat)
         self.agents[chat] = AIAgent(
@@ -88,9 +88,9 @@ def _when(file: Path, speak_up: Callable[[], Any]) -> None:
 def _hook(action: dict[str, Any]) -> dict[str, Any]:
     """Through the very function that the agent loop calls; it moved between the versions."""
     try:
-        from hermes_cli.lifecycle import invoke_hook  # type: ignore[import-not-found]
+        from hermes_cli.lifecycle import invoke_hook
     except ImportError:
-        from hermes_cli.plugins import invoke_hook  # type: ignore[import-not-found]
+        from hermes_cli.plugins import invoke_hook
     returned = invoke_hook(action["name"], **action["payload"])
     time.sleep(action.get("then_ms", 0) / 1000)
     return {"returned": returned}
@@ -107,9 +107,9 @@ def _wait(action: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     Path("host.pid").write_text(str(os.getpid()), encoding="utf-8")
-    import model_tools  # type: ignore[import-not-found]  # noqa: F401 - importing it makes the host discover plugins
-    from agent.shell_hooks import register_from_config  # type: ignore[import-not-found]
-    from hermes_cli.config import load_config  # type: ignore[import-not-found]
+    import model_tools  # noqa: F401 - importing it makes the host discover plugins
+    from agent.shell_hooks import register_from_config
+    from hermes_cli.config import load_config
     from hermes_cli.plugins import discover_plugins
 
     discover_plugins()
