@@ -94,7 +94,7 @@ def listed(
     more = most is None and len(rows) > shown
     rows = rows[-shown:] if more else rows
     homes = fleet_calls.column(asked, rows) if asked is not None else None
-    for line in _spoken(rows, homes) if asked_for_plain(context) else _table(rows, homes):
+    for line in _spoken(rows, homes) if asked_for_plain(context) else in_columns(rows, homes):
         say(line)
     if not rows:
         say(_none(context.obj))
@@ -114,11 +114,12 @@ def _spoken(rows: Sequence[Mapping[str, Any]], homes: Sequence[str] | None) -> l
     return said if homes is None else [f"{home}: {line}" for home, line in zip(homes, said, strict=True)]
 
 
-def _table(rows: Sequence[Mapping[str, Any]], homes: Sequence[str] | None) -> list[str]:
+def in_columns(rows: Sequence[Mapping[str, Any]], homes: Sequence[str] | None) -> list[str]:
+    """The table in the width of the terminal, of several homes with the name of each row's."""
     if homes is None or not rows:
         return as_table(rows, width=terminal_width())
-    beside = fleet_calls.width_of(homes) + 2
-    return fleet_calls.beside(homes, as_table(rows, width=terminal_width() - beside))
+    names = fleet_calls.name_width(homes, terminal_width())
+    return fleet_calls.beside(homes, as_table(rows, width=terminal_width() - names - 2), names)
 
 
 def as_table(rows: Sequence[Mapping[str, Any]], *, width: int) -> list[str]:
@@ -142,7 +143,7 @@ _GIVING_WAY = (
 )  # fmt: skip
 """Which column gives way first where not everything fits, and down to how many cells."""
 
-_LEFT_OUT: tuple[tuple[int, ...], ...] = ((), (_SESSION,), (_SESSION, _AGE))
+_LEFT_OUT: tuple[tuple[int, ...], ...] = ((), (_SESSION,), (_SESSION, _AGE), (_SESSION, _AGE, _TIME))
 """What is not shown at all where even that is too wide."""
 
 

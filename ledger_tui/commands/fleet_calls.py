@@ -47,12 +47,11 @@ def column(asked: Round, rows: Sequence[Row]) -> list[str]:
     return [named.get(row["home"]) or str(row["home"]) for row in rows]
 
 
-def width_of(names: Iterable[str]) -> int:
-    """Cells of the first column."""
-    return min(_MOST_NAME, max(map(cell_len, ("HOME", *names))))
+def name_width(names: Iterable[str], width: int) -> int:
+    """Cells of the first column in lines of `width`."""
+    return min(_MOST_NAME, width // 6, max(map(cell_len, ("HOME", *names))))
 
 
-def beside(names: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """The lines of a table, its head first, with the names in a column before them."""
-    width = width_of(names)
+def beside(names: Sequence[str], lines: Sequence[str], width: int) -> list[str]:
+    """The lines of a table, its head first, with the names in a column of `width` cells before them."""
     return [f"{fit(name, width)}  {line}" for name, line in zip(("HOME", *names), lines, strict=True)]

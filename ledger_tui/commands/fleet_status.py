@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
+
 from ledger_tui.commands.output import amount, table
 from ledger_tui.commands.place import Place
 
@@ -20,9 +22,16 @@ _RUNNING = {True: "running", False: "not running", None: "unknown"}
 
 
 def overview(found: Found, *, width: int) -> list[str]:
-    """The table: a line a home, in the order in which they were asked for. `?` is what nobody could tell."""
+    """The table: a line a home, in the order in which they were asked for. `?` is what nobody could tell.
+
+    Where not all of it fits, the last columns are left out; each home says the same below.
+    """
     rows = [(place.name, *(_cells(shape) if shape else ("?",) * (len(HEAD) - 1))) for place, shape in found]
-    return table(HEAD, rows, width=width, flexible=0)
+    for count in (len(HEAD), len(HEAD) - 1, len(HEAD) - 2):
+        lines = table(HEAD[:count], [row[:count] for row in rows], width=width, flexible=0)
+        if max(map(cell_len, lines)) <= width:
+            break
+    return lines
 
 
 def _cells(shape: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from ledger_tui import homes
+from ledger_tui.commands import calls, fleet_status
 from ledger_tui.commands.errors import USAGE, CommandError
 from ledger_tui.commands.fleet import Fleet, Round, asked
 from ledger_tui.commands.place import Place
@@ -22,6 +24,12 @@ def called(*given: str, profiles: tuple[str, ...] = (), every: bool = False) -> 
     found = asked(given, profiles, None, None, {"HERMES_HOME": "/srv/hermes"}, all_profiles=every)
     assert isinstance(found, Fleet)
     return [(place.name, str(place.home)) for place in found.places]
+
+
+def fleet_of(*given: str) -> tuple[Place, ...]:
+    found = asked(given, (), None, None, {})
+    assert isinstance(found, Fleet)
+    return found.places
 
 
 def test_one_home_is_no_fleet() -> None:
@@ -248,3 +256,37 @@ def test_what_goes_wrong_with_one_home(capsys: pytest.CaptureFixture[str]) -> No
     errors["bea"] = BrokenPipeError()
     with pytest.raises(BrokenPipeError):
         list(going.each(ask))
+
+
+SHAPE = {
+    "ledger": {"rows": 41_000, "pending": 12, "overdue": 3, "ghost": 40, "error": 900},
+    "sessions": {"orphans": 7, "set_aside": 2},
+    "gateway": {"running": True},
+}
+
+
+def test_the_table_leaves_out_what_does_not_fit() -> None:
+    kim, ada = fleet_of("/srv/kim", "/srv/" + "ada" * 20)
+    found = [(kim, SHAPE), (ada, None)]
+    assert fleet_status.overview(found, width=70)[:2] == [
+        "NAME              CALLS  PENDING  OVERDUE  GHOST  ERROR  LOST SESSIONS",
+        "kim               41000  12       3        40     900    5",
+    ]
+    assert fleet_status.overview([(kim, SHAPE)], width=75) == [
+        "NAME  CALLS  PENDING  OVERDUE  GHOST  ERROR  LOST SESSIONS  GATEWAY",
+        "kim   41000  12       3        40     900    5              running",
+    ]
+    for width in (60, 80, 120):
+        assert all(cell_len(line) <= width for line in fleet_status.overview(found, width=width))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_of_calls_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr(calls, "terminal_width", lambda: width)
+    row = {
+        "id": 123_456, "ts": "2026-01-02T11:58:00.000Z", "state": "confirmed", "status": "CONFIRMED", "age_s": 120.0,
+        "session_id": "chat_" + "5" * 60, "tool_name": "mcp__五月の予算__" + "x" * 60, "args": {"n": "五" * 90},
+    }  # fmt: skip
+    lines = calls.in_columns([row], ["五月の予算の家" * 3])
+    assert lines[0].startswith("HOME ")
+    assert all(cell_len(line) <= width for line in lines)
