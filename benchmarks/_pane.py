@@ -22,8 +22,8 @@ from benchmarks._homes import ROOT
 TOKEN = re.compile(rb"tok\d{7}")
 LINES, COLUMNS = 40, 120
 
-_NOT_OURS = {"NO_COLOR", "TMUX", "TMUX_PANE", "LINES", "COLUMNS"}
-"""What speaks of the terminal of whoever started the script."""
+_NOT_OURS = {"NO_COLOR", "TMUX", "TMUX_PANE", "LINES", "COLUMNS", "PYTHONDONTWRITEBYTECODE"}
+"""What speaks of the terminal of whoever started the script; and an installed program is compiled once."""
 
 APP = (
     "import sys; from pathlib import Path; from agent_ledger.engine.paths import Paths;"
