@@ -10,7 +10,7 @@ from agent_ledger.engine.records import Call
 
 from .call_table import PENDING_COLUMNS, CallFacts, CallTable
 from .line_list import Cell
-from .look import GLYPHS, HEALTH_GLYPHS, fit, short_count
+from .look import GLYPHS, HEALTH_GLYPHS, fit, fit_tail, short_count
 from .record_table import Field, Records, RecordTable
 
 NAME, WIDE_NAME = 14, 24
@@ -76,18 +76,23 @@ class HomeTable(RecordTable[HomeRow]):
         super().__init__("Homes", homes, tuple(_fields()), follow=False, id=id)
 
     def row_cells(self, index: int, width: int) -> Sequence[Cell]:
-        row = self._records.at(index)
-        if row.readable:
-            return super().row_cells(index, width)
-        # There is one thing to say of it, which may have the room of all the others.
-        name = name_width(width)
-        text, style = _health(row)
-        return [(" ", ""), (fit(row.name, name), "record--name"), ("  ", ""), (fit(text, width - name - 3), style)]
+        row, size = self._records.at(index), name_width(width)
+        begin, _, *rest = super().row_cells(index, width)
+        if not row.readable:
+            # There is one thing to say of it, which may have the room of all the others.
+            text, style = _health(row)
+            rest = [("  ", ""), (fit(text, width - size - 3), style)]
+        return [begin, (fitted_name(row.name, size), "record--name"), *rest]
 
 
 def name_width(width: int) -> int:
     """Cells for a home's name in a table of this width."""
     return WIDE_NAME if width >= _WIDE_FROM else NAME
+
+
+def fitted_name(name: str, width: int) -> str:
+    """A home's name in exactly `width` cells: paths differ at their ends."""
+    return fit_tail(name, width) if "/" in name else fit(name, width)
 
 
 def _fields() -> Iterator[Field[HomeRow]]:
@@ -184,7 +189,7 @@ class FleetTable(CallTable):
     def row_cells(self, index: int, width: int) -> Sequence[Cell]:
         name = name_width(width)
         home = self._names[self._of_homes.at(index).home]
-        return [(f" {fit(home, name)} ", "fleet--home"), *super().row_cells(index, width - name - 2)]
+        return [(f" {fitted_name(home, name)} ", "fleet--home"), *super().row_cells(index, width - name - 2)]
 
     def _titles(self, width: int) -> str:
         name = name_width(width)

@@ -15,6 +15,7 @@ NAMES = {
     "posture.svg": "test_posture_looks/test_picture_of_posture.svg",
     "policy.svg": "test_policy_looks/test_picture_of_policy.svg",
     "lineage.svg": "test_lineage_looks/test_picture_of_lineage.svg",
+    "homes.svg": "test_homes_looks/test_picture_of_homes.svg",
     "change.svg": "test_lineage_looks/test_picture_of_change.svg",
 }
 

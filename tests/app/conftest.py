@@ -22,8 +22,10 @@ from ledger_tui.app import LedgerApp, make_app, opened
 from ledger_tui.routing.repair import holders
 from ledger_tui.routing.repair.open_files import Holders
 from screens.calls import CallsScreen
+from screens.homes import HomesScreen
 from widgets.line_list import LineList
 
+from .fleet import Fleet
 from .ledgers import Clock, Ledger
 from .sessions import INCIDENT_NOW, the_incident
 
@@ -51,6 +53,10 @@ class Run:
     def text(self) -> str:
         """What is on the screen, without the blanks at the ends of lines."""
         return "\n".join(line.rstrip() for line in screen_lines(self.app.screen)) + "\n"
+
+    def lines(self, *parts: str) -> list[str]:
+        """The lines of the screen that hold every part."""
+        return [line for line in self.text.splitlines() if all(part in line for part in parts)]
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -96,6 +102,12 @@ class Start(Protocol):
     def __call__(
         self, size: tuple[int, int] = (80, 24), *, settled: bool = True, **options: Any
     ) -> AbstractAsyncContextManager[Run]: ...
+
+
+class StartFleet(Protocol):
+    """Runs the app on the homes of these names, in that order."""
+
+    def __call__(self, *names: str, size: tuple[int, int] = (100, 30)) -> AbstractAsyncContextManager[Run]: ...
 
 
 @pytest.fixture
@@ -144,6 +156,29 @@ def incident(home: Path, clock: Clock) -> Path:
     """The session store in which a conversation was lost, at the moment when that is found."""
     clock.now = INCIDENT_NOW
     return the_incident(home)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    """Homes that are not there yet, below a folder named without the one that pytest made for it."""
+    monkeypatch.chdir(tmp_path)
+    return Fleet(Path("homes"), clock)
+
+
+@pytest.fixture
+def start_fleet(fleet: Fleet, clock: Clock) -> StartFleet:
+    @asynccontextmanager
+    async def run(*names: str, size: tuple[int, int] = (100, 30)) -> AsyncIterator[Run]:
+        app = LedgerApp(fleet.homes(*names), clock=clock, mono=clock.mono, zone=UTC, environ={})
+        async with opened(app), app.run_test(size=size, notifications=True) as pilot:
+            driven = Run(app, pilot)
+            await driven.until(lambda: isinstance(app.screen, HomesScreen), "the Homes screen")
+            await driven.until(lambda: all(home.calls.loaded for home in app.homes), "a first reading of each")
+            await driven.pilot.pause()
+            await driven.until(driven.drawn, "every list drawn")
+            yield driven
+
+    return run
 
 
 class ScreenText(SingleFileSnapshotExtension):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
+
+import pytest
 
 from screens.repair_walk import RepairWalkScreen
 
@@ -56,6 +59,16 @@ def rows(store: Path, columns: str) -> dict[str, tuple[object, ...]]:
         found = {row[0]: row[1:] for row in db.execute(f"SELECT id, {columns} FROM sessions")}
     db.close()
     return found
+
+
+LISTS_OPEN_FILES = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
+
+
+def open_here(store: Path) -> list[str]:
+    """Descriptors that this process has of the store and the files beside it."""
+    folder = Path("/proc/self/fd")
+    targets = [os.readlink(one) for one in folder.iterdir() if one.is_symlink()]
+    return [target for target in targets if target.startswith(str(store.resolve()))]
 
 
 def content(store: Path) -> bytes:

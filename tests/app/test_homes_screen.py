@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from agent_ledger.engine.paths import Paths
 from screens.call_details import CallDetailsScreen
 from screens.calls import CallsScreen
@@ -15,14 +11,9 @@ from screens.posture import PostureScreen
 from widgets.home_tables import FleetTable, HomeTable
 from widgets.prompt_bar import PromptBar
 
-from .conftest import Run, Start
-from .fleet import Fleet, lines
+from .conftest import Run, Start, StartFleet
+from .fleet import Fleet
 from .ledgers import Clock, Ledger, a_day
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, clock: Clock) -> Fleet:
-    return Fleet(tmp_path / "homes", clock)
 
 
 def two(fleet: Fleet) -> tuple[Ledger, Ledger]:
@@ -45,15 +36,15 @@ async def in_front(run: Run, kind: type[object]) -> None:
     await run.until(lambda: isinstance(run.front(), kind), kind.__name__)
 
 
-async def test_each_home_has_a_line_and_all_share_a_list(fleet: Fleet) -> None:
+async def test_each_home_has_a_line_and_all_share_a_list(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
-        (first,) = lines(run, "● live", "default")
-        (second,) = lines(run, "● live", "coder")
+    async with start_fleet("default", "coder") as run:
+        (first,) = run.lines("● live", "default")
+        (second,) = run.lines("● live", "coder")
         assert first.split()[:6] == ["default", "0", "▲", "1", "0", "0"]
         assert second.split()[:6] == ["coder", "○", "1", "0", "0", "0"]
-        assert lines(run, "default", "▲ overdue", "of-default.txt")
-        assert lines(run, "coder", "○ pending", "of-coder.txt")
+        assert run.lines("default", "▲ overdue", "of-default.txt")
+        assert run.lines("coder", "○ pending", "of-coder.txt")
         top = run.text.splitlines()[0]
         assert "Homes" in top
         assert "● live" in top
@@ -61,28 +52,30 @@ async def test_each_home_has_a_line_and_all_share_a_list(fleet: Fleet) -> None:
         assert "Unconfirmed 2" in run.text
 
 
-async def test_both_are_live(fleet: Fleet) -> None:
+async def test_both_are_live(fleet: Fleet, start_fleet: StartFleet) -> None:
     default, coder = two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         coder.report(2)
         default.issue("cronjob", {"name": "nightly"})
-        await run.until(lambda: lines(run, "default", "○ pending", "nightly"), "the new call")
-        await run.until(lambda: lines(run, "coder", "◆ ghost", "of-coder.txt"), "the ghost")
-        assert lines(run, "coder", "◆ 1", "● live")
-        await run.until(lambda: lines(run, "coder: patch #2 was lost"), "a message that says whose call was lost")
+        await run.until(lambda: run.lines("default", "○ pending", "nightly"), "the new call")
+        await run.until(lambda: run.lines("coder", "◆ ghost", "of-coder.txt"), "the ghost")
+        assert run.lines("coder", "◆ 1", "● live")
+        await run.until(lambda: run.lines("coder: patch #2 was lost"), "a message that says whose call was lost")
         default.settle(2)
-        await run.until(lambda: not lines(run, "of-default.txt"), "the settled call to go")
+        await run.until(lambda: not run.lines("of-default.txt"), "the settled call to go")
 
 
-async def test_one_that_is_broken_and_one_that_is_missing_do_not_take_the_others_along(fleet: Fleet) -> None:
+async def test_one_that_is_broken_and_one_that_is_missing_do_not_take_the_others_along(
+    fleet: Fleet, start_fleet: StartFleet
+) -> None:
     two(fleet)
     fleet.broken("torn")
-    async with fleet.start("default", "torn", "nowhere", size=(120, 30)) as run:
-        assert lines(run, "torn", "✕ unreadable: ledger.db is no SQLite database")
-        assert lines(run, "nowhere", "◌ missing: ledger.db does not exist")
-        assert lines(run, "default", "▲ overdue", "of-default.txt")
+    async with start_fleet("default", "torn", "nowhere", size=(120, 30)) as run:
+        assert run.lines("torn", "✕ unreadable: ledger.db is no SQLite database")
+        assert run.lines("nowhere", "◌ missing: ledger.db does not exist")
+        assert run.lines("default", "▲ overdue", "of-default.txt")
         assert "✕ 1 of 3 live" in run.text.splitlines()[0]
-        assert not {"0", "✓"} & set(lines(run, "torn", "unreadable")[0]), "nothing is claimed of what cannot be read"
+        assert not {"0", "✓"} & set(run.lines("torn", "unreadable")[0]), "nothing is claimed of what cannot be read"
         await run.press("j")
         await run.until_shown(" torn: unreadable: ledger.db is no SQLite database: ")
         await run.press("enter")
@@ -92,41 +85,41 @@ async def test_one_that_is_broken_and_one_that_is_missing_do_not_take_the_others
         await in_front(run, HomesScreen)
         ledger = fleet.ledger("nowhere")
         ledger.issue("terminal", {"command": "first of all"})
-        await run.until(lambda: lines(run, "nowhere", "○ pending", "first of all"), "the home that came")
-        await run.until(lambda: lines(run, "nowhere", "○ 1", "● live"), "its line")
+        await run.until(lambda: run.lines("nowhere", "○ pending", "first of all"), "the home that came")
+        await run.until(lambda: run.lines("nowhere", "○ 1", "● live"), "its line")
 
 
-async def test_a_home_that_goes_bad_keeps_what_was_read_and_says_so(fleet: Fleet) -> None:
+async def test_a_home_that_goes_bad_keeps_what_was_read_and_says_so(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
     coder = fleet.ledger("third")
     coder.issue("terminal", {"command": "sleep"})
-    async with fleet.start("default", "third", size=(120, 30)) as run:
+    async with start_fleet("default", "third", size=(120, 30)) as run:
         coder.db.close()
         path = Paths(fleet.folder / "third").ledger
         for end in ("", "-wal", "-shm"):
             path.with_name(path.name + end).unlink(missing_ok=True)
-        await run.until(lambda: lines(run, "third", "○ 1", "▲ stale: ledger.db is gone"), "its line to say so")
-        assert lines(run, "third", "○ pending", "sleep")
+        await run.until(lambda: run.lines("third", "○ 1", "▲ stale: ledger.db is gone"), "its line to say so")
+        assert run.lines("third", "○ pending", "sleep")
 
 
-async def test_enter_opens_a_home_and_zero_comes_back(fleet: Fleet) -> None:
+async def test_enter_opens_a_home_and_zero_comes_back(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("j", "enter")
         await in_front(run, CallsScreen)
         await run.settle()
         assert run.text.splitlines()[0].startswith(" Calls coder ")
-        assert lines(run, "✓ confirmed", "ls")
-        assert not lines(run, "of-default.txt")
+        assert run.lines("✓ confirmed", "ls")
+        assert not run.lines("of-default.txt")
         assert "✓ 1 confirmed" in run.text.splitlines()[0]
         await run.press("0")
         await in_front(run, HomesScreen)
         assert homes(run).chosen == 1
 
 
-async def test_keys_mean_the_home_at_the_cursor_also_in_haste(fleet: Fleet) -> None:
+async def test_keys_mean_the_home_at_the_cursor_also_in_haste(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("j", "1")
         await in_front(run, CallsScreen)
         await run.until_shown("Calls coder")
@@ -137,9 +130,9 @@ async def test_keys_mean_the_home_at_the_cursor_also_in_haste(fleet: Fleet) -> N
         await run.until_shown("Calls default")
 
 
-async def test_screens_keep_their_state(fleet: Fleet) -> None:
+async def test_screens_keep_their_state(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("1")
         await in_front(run, CallsScreen)
         await run.press("slash")
@@ -155,12 +148,14 @@ async def test_screens_keep_their_state(fleet: Fleet) -> None:
         assert run.calls is screen
 
 
-async def test_a_screen_made_later_shows_what_came_before_it_and_what_comes(fleet: Fleet) -> None:
+async def test_a_screen_made_later_shows_what_came_before_it_and_what_comes(
+    fleet: Fleet, start_fleet: StartFleet
+) -> None:
     default, coder = two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         coder.settle(2)
         coder.issue("delegate_task", {"goal": "before"}, ago=5)
-        await run.until(lambda: lines(run, "coder", "before"), "the call before")
+        await run.until(lambda: run.lines("coder", "before"), "the call before")
         await run.press("j", "enter")
         await in_front(run, CallsScreen)
         await run.settle()
@@ -174,12 +169,12 @@ async def test_a_screen_made_later_shows_what_came_before_it_and_what_comes(flee
         assert not run.calls.model.sessions_drifted()
         default.issue("terminal", {"command": "elsewhere"})
         await run.press("0")
-        await run.until(lambda: lines(run, "default", "elsewhere"), "the other home")
+        await run.until(lambda: run.lines("default", "elsewhere"), "the other home")
 
 
-async def test_details_are_those_of_the_call_s_own_home(fleet: Fleet) -> None:
+async def test_details_are_those_of_the_call_s_own_home(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("tab", "j", "enter")
         await in_front(run, CallDetailsScreen)
         await run.until_shown("patch", "of-coder.txt", "#2")
@@ -193,9 +188,9 @@ async def test_details_are_those_of_the_call_s_own_home(fleet: Fleet) -> None:
         await run.until_shown("Calls default")
 
 
-async def test_a_filter_narrows_the_calls_and_is_dropped_again(fleet: Fleet) -> None:
+async def test_a_filter_narrows_the_calls_and_is_dropped_again(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("slash")
         await run.type("home:x")
         await run.press("enter")
@@ -206,7 +201,7 @@ async def test_a_filter_narrows_the_calls_and_is_dropped_again(fleet: Fleet) -> 
         await run.press("tab", "enter")
         await run.until_shown("Filter: home:coder", "Unconfirmed 1", "of-coder.txt")
         assert "of-default.txt" not in run.text
-        assert lines(run, "default", "● live"), "every home keeps its line"
+        assert run.lines("default", "● live"), "every home keeps its line"
         await run.press("x")
         await run.until_shown("Unconfirmed 2", "of-default.txt")
         assert "Filter:" not in run.text
@@ -214,20 +209,22 @@ async def test_a_filter_narrows_the_calls_and_is_dropped_again(fleet: Fleet) -> 
         await run.until_shown("nothing fits the filter")
 
 
-async def test_a_call_becomes_overdue_while_another_home_is_in_front(fleet: Fleet, clock: Clock) -> None:
+async def test_a_call_becomes_overdue_while_another_home_is_in_front(
+    fleet: Fleet, clock: Clock, start_fleet: StartFleet
+) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("1")
         await in_front(run, CallsScreen)
         clock.now += 200
-        await run.until(lambda: lines(run, "coder: patch #2 is overdue"), "the message")
+        await run.until(lambda: run.lines("coder: patch #2 is overdue"), "the message")
         await run.press("0")
-        await run.until(lambda: lines(run, "coder", "▲ overdue", "of-coder.txt"), "the state")
+        await run.until(lambda: run.lines("coder", "▲ overdue", "of-coder.txt"), "the state")
 
 
-async def test_the_palette_offers_every_home(fleet: Fleet) -> None:
+async def test_the_palette_offers_every_home(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.press("2")
         await in_front(run, PostureScreen)
         await run.until_shown("Posture default")
@@ -238,9 +235,9 @@ async def test_the_palette_offers_every_home(fleet: Fleet) -> None:
         await run.until_shown("Posture coder")
 
 
-async def test_the_mouse_chooses_a_line(fleet: Fleet) -> None:
+async def test_the_mouse_chooses_a_line(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder") as run:
+    async with start_fleet("default", "coder") as run:
         await run.pilot.click(HomeTable, offset=(3, 2))
         await run.until(lambda: homes(run).chosen == 1, "the second line")
         await run.press("k")
@@ -248,21 +245,21 @@ async def test_the_mouse_chooses_a_line(fleet: Fleet) -> None:
         await run.until(lambda: homes(run).chosen == 1, "the home of the second call")
 
 
-async def test_help_names_the_keys(fleet: Fleet) -> None:
+async def test_help_names_the_keys(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
-    async with fleet.start("default", "coder", size=(100, 40)) as run:
+    async with start_fleet("default", "coder", size=(100, 40)) as run:
         await run.press("question_mark")
         await in_front(run, HelpScreen)
-        assert lines(run, "0 1 2 3 4 5", "Homes, Calls, Posture, Lineage, Policy, Repair")
-        assert lines(run, "Narrow by home, tool, state…")
+        assert run.lines("0 1 2 3 4 5", "Homes, Calls, Posture, Lineage, Policy, Repair")
+        assert run.lines("Narrow by home, tool, state…")
 
 
-async def test_names_that_look_like_markup_or_paths_are_text(fleet: Fleet) -> None:
+async def test_names_that_look_like_markup_or_paths_are_text(fleet: Fleet, start_fleet: StartFleet) -> None:
     names = ("[red]a[/]", "profiles/b")
     for name in names:
         fleet.ledger(name).issue("terminal", {"command": name})
-    async with fleet.start(*names) as run:
-        assert lines(run, "[red]a[/]", "● live")
+    async with start_fleet(*names) as run:
+        assert run.lines("[red]a[/]", "● live")
         await run.press("j", "enter")
         await run.until_shown("Calls profiles/b")
         await run.press("2")
@@ -278,7 +275,7 @@ async def test_one_home_has_no_homes_screen(ledger: Ledger, start: Start) -> Non
         assert run.text.splitlines()[0].startswith(" Calls   ")
         await run.press("question_mark")
         await in_front(run, HelpScreen)
-        assert lines(run, "1 2 3 4 5", "Calls, Posture, Lineage, Policy, Repair")
+        assert run.lines("1 2 3 4 5", "Calls, Posture, Lineage, Policy, Repair")
         assert "Homes" not in run.text
         await run.press("q", "ctrl+p")
         await run.type("Home")

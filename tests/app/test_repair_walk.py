@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.routing.repair import apply as apply_module
 from ledger_tui.routing.repair.open_files import Holders
 from ledger_tui.routing.repair.refused import RefusedError
@@ -20,7 +20,20 @@ from widgets.prompt_bar import PromptBar
 
 from .conftest import Start
 from .ledgers import Clock
-from .repairing import KEY, WRITTEN, confirmed, content, journal_of, leftovers, rows, to_change, walk, walking
+from .repairing import (
+    KEY,
+    LISTS_OPEN_FILES,
+    WRITTEN,
+    confirmed,
+    content,
+    journal_of,
+    leftovers,
+    open_here,
+    rows,
+    to_change,
+    walk,
+    walking,
+)
 from .sessions import ORPHAN, ZOMBIE, a_family, hostile
 from .test_lineage_screen import shown
 
@@ -97,7 +110,7 @@ async def test_another_word_writes_nothing(incident: Path, start: Start) -> None
 async def test_a_store_in_use_is_looked_at_but_not_written(
     incident: Path, start: Start, nobody_else: list[Holders]
 ) -> None:
-    nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
+    nobody_else[0] = Holders(True, holding=(inert("process 41 (hermes)"),))
     async with start((100, 30)) as run:
         screen = await walk(run)
         await run.until_shown("✗ open-files: The store is open in process 41 (hermes).", "→ stop the gateway")
@@ -121,7 +134,7 @@ async def test_somebody_who_comes_after_the_checks_is_noticed(
     monkeypatch.setattr(walk_module, "WATCH_S", 3600.0)
     async with start((100, 30)) as run:
         screen = await to_change(run)
-        nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
+        nobody_else[0] = Holders(True, holding=(inert("process 41 (hermes)"),))
         await confirmed(run)
         await run.until(lambda: screen.step == WRITE and "Nothing was changed" in run.text, "a refusal")
         await run.until_shown("process 41 (hermes)", "→ stop the gateway")
@@ -177,14 +190,7 @@ async def test_an_error_of_the_disk_claims_nothing(
         assert "Nothing was changed" not in run.text
 
 
-def open_here(store: Path) -> list[str]:
-    """Descriptors that this process has of the store and the files beside it."""
-    folder = Path("/proc/self/fd")
-    targets = [os.readlink(one) for one in folder.iterdir() if one.is_symlink()]
-    return [target for target in targets if target.startswith(str(store.resolve()))]
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
+@LISTS_OPEN_FILES
 async def test_the_app_holds_nothing_open_while_it_writes_and_follows_again(
     incident: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,5 +258,5 @@ async def test_hostile_names_stay_text(home: Path, start: Start) -> None:
             await run.until(lambda: isinstance(run.front(), DonorsScreen))
             assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
             await run.press("q", "n")
-            await run.until(lambda: screen.model.plan is not None)  # noqa: B023
+            await run.until(lambda: screen.model.plan is not None)  # noqa: B023 - awaited at once
             assert not {"\x1b", "\u202e", "\x07"} & set(run.text)
