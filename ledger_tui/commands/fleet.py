@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 import typer
@@ -33,13 +34,13 @@ class Round:
     """A command's way through the homes of a fleet: one that cannot be read is told of and does not stop the others."""
 
     fleet: Fleet
-    failed: set[str] = field(default_factory=set)
-    """Their names."""
+    failed: set[Path] = field(default_factory=set)
+    """Those that cannot be read."""
 
     def each(self, ask: Callable[[Place], _T]) -> Iterator[tuple[Place, _T]]:
         """Every home with its answer, but for those that cannot be read. Raises CommandError for wrong usage only."""
         for place in self.fleet.places:
-            if place.name not in self.failed:
+            if place.home not in self.failed:
                 for answer in self.kept(place, _lazily(ask, place)):
                     yield place, answer
 
@@ -60,7 +61,7 @@ class Round:
 
     def told(self, place: Place, problem: str) -> None:
         """Say what is wrong with one home."""
-        self.failed.add(place.name)
+        self.failed.add(place.home)
         warn(f"{place.name}: {problem}")
 
     @property
@@ -106,8 +107,8 @@ def asked(
             itself = path == str(place.home)
             found.setdefault(path, place if itself else place_of(path, None, None, None, environ))
     paths = homes.distinct(list(found))
-    called = zip(paths, homes.names(paths), strict=True)
-    return Fleet(tuple(replace(found[path], name=inert(name)) for path, name in called))
+    called = zip(paths, homes.names([inert(path) for path in paths]), strict=True)
+    return Fleet(tuple(replace(found[path], name=name) for path, name in called))
 
 
 def places_of(context: typer.Context) -> tuple[Place, ...]:

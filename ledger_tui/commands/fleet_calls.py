@@ -42,7 +42,7 @@ def _rows(place: Place, wanted: Filter, limit: int | None) -> Iterator[Row]:
 
 def column(asked: Round, rows: Sequence[Row]) -> list[str]:
     """What people call the home of each row. (One whose ledger was never brought here has no row.)"""
-    there = [place for place in asked.fleet.places if place.shipped is None or place.name not in asked.failed]
+    there = [place for place in asked.fleet.places if place.shipped is None or place.home not in asked.failed]
     named = {place.home_text: place.name for place in there}
     return [named.get(row["home"]) or str(row["home"]) for row in rows]
 

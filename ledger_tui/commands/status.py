@@ -213,14 +213,14 @@ def _of_fleet(fleet: Fleet, fail_on: str | None, *, json: bool, tmux: bool, plai
     asked = Round(fleet)
     if tmux:
         say(_sums(fleet, asked))
-    shapes: dict[str, dict[str, Any]] = {}
+    shapes: dict[Path, dict[str, Any]] = {}
     codes = []
     for place, (shape, problems) in asked.each(lambda place: _asked(place, fail_on)) if fail_on or not tmux else ():
-        shapes[place.name] = {"name": place.name, **shape}
+        shapes[place.home] = {"name": place.name, **shape}
         codes.append(_verdict(fail_on, shape, problems))
         for problem in problems:
             asked.told(place, str(problem))
-    found = [(place, shapes.get(place.name)) for place in fleet.places]
+    found = [(place, shapes.get(place.home)) for place in fleet.places]
     if json:
         print_json(list(shapes.values()))
     elif not tmux:

@@ -249,7 +249,7 @@ def test_what_goes_wrong_with_one_home(capsys: pytest.CaptureFixture[str]) -> No
 
     going = Round(fleet)
     assert [answer for _, answer in going.each(ask)] == ["bea"]
-    assert (going.code, going.failed) == (3, {"kim", "ada"})
+    assert (going.code, going.failed) == (3, {Path("/srv/kim"), Path("/srv/ada")})
     kim, ada = capsys.readouterr().err.splitlines()
     assert kim == "kim: /srv/kim cannot be read (Permission denied)."
     assert ada.startswith("ada: /srv/ada/ledger.db is no database")
