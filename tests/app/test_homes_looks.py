@@ -74,4 +74,4 @@ async def test_paths_keep_their_ends(fleet: Fleet, start_fleet: StartFleet) -> N
         fleet.ledger(name).issue("terminal", {"command": "make"}, ago=10)
     async with start_fleet(*names, size=(80, 24)) as run:
         for end in ("/kim", "/ada"):
-            assert len(run.lines("e/far/away" + end)) == 2, "in both tables"
+            assert len(run.lines("…/far/away" + end)) == 2, "in both tables"
