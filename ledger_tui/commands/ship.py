@@ -13,6 +13,7 @@ from agent_ledger.engine.inert import inert
 from ledger_tui.commands.errors import DONE, unreadable, usage
 from ledger_tui.commands.output import amount, print_json, print_json_line, say, say_now, warn
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.progress import progress
 from ledger_tui.ship.address import AddressError, checked, shown
 from ledger_tui.ship.engine import EngineError, engine
 from ledger_tui.ship.shipping import Shipped, Shipper
@@ -62,7 +63,8 @@ def _once(url: str, shipper: Shipper, *, json: bool) -> None:
 
     with engine(url) as connection:
         tables.prepare(connection)
-        found = shipper.round(connection)
+        with progress("shipping the calls", quiet=json) as tell:
+            found = shipper.round(connection, lambda done: tell(done, 0))
     if json:
         print_json(shape(found))
     else:

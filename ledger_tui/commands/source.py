@@ -17,6 +17,7 @@ from agent_ledger.engine.inert import inert
 from agent_ledger.engine.records import Inert
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import warn
+from ledger_tui.commands.progress import progress
 
 if TYPE_CHECKING:
     from ledger_tui.ship.brought import Brought, Source
@@ -76,7 +77,8 @@ class Shipped:
                 self.home.mkdir(mode=0o700)
                 self._copy = CopiedLedger(self.home)
                 brought = Brought(source, self._copy)
-                brought.refresh(connection)
+                with progress("bringing the calls") as tell:
+                    brought.refresh(connection, tell)
         except ChoiceError as error:
             raise unreadable(str(error)) from error
         except EngineError as error:

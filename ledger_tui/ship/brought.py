@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from ledger_tui.sources.raw_rows import BESIDE, KEYS, Position, Row
 
 from . import tables
 from .cells import HIDDEN
+from .engine import EngineError
 from .tables import SOURCE, execute
 
 if TYPE_CHECKING:
@@ -85,6 +86,10 @@ def _named(found: Sequence[Source]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
+def _nobody(done: int, total: int) -> None:
+    """Where nobody watches."""
+
+
 class Brought:
     """Keeps a throw-away ledger as the engine has it."""
 
@@ -95,8 +100,11 @@ class Brought:
         self._changed: tuple[float, int] = (_FIRST, _FIRST)
         self._last = dict.fromkeys(("writer", "amendment", "policy_decision", "prompt_decision"), _FIRST)
 
-    def refresh(self, connection: Connection) -> bool:
-        """Brings what is new; False where nothing is. Raises psycopg.Error, sqlite3.Error."""
+    def refresh(self, connection: Connection, tell: Callable[[int, int], None] = _nobody) -> bool:
+        """Brings what is new; False where nothing is. `tell` hears how many calls are here, and how many there are.
+
+        Raises EngineError where it was taken out there, psycopg.Error, sqlite3.Error.
+        """
         with connection.transaction():
             execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             found = execute(
@@ -104,13 +112,15 @@ class Brought:
                 f"SELECT writings, shipped_to, shipped FROM {SOURCE} WHERE host = %s AND ledger = %s",
                 (self.source.host, self.source.ledger),
             ).fetchall()
-            writings = int(found[0][0] or 0) if found else None
-            if writings is None or writings == self._writings:
+            if not found:
+                raise EngineError(f"{self.source.name} was taken out of {SOURCE}.", passes=True)
+            writings = int(found[0][0] or 0)
+            if writings == self._writings:
                 return False
             before = self._changed, dict(self._last)
             try:
                 with self._copy:
-                    self._bring(connection)
+                    self._bring(connection, tell)
                     self._copy.is_moment(_is_moment(found[0][1]))
             except BaseException:
                 self._changed, self._last = before
@@ -119,9 +129,12 @@ class Brought:
         self.source = replace(self.source, shipped=inert(found[0][2] or NEVER))
         return True
 
-    def _bring(self, connection: Connection) -> None:
+    def _bring(self, connection: Connection, tell: Callable[[int, int], None]) -> None:
+        done, total = 0, 0 if tell is _nobody else self._there(connection, "ledger")
         while rows := self._calls(connection):
             self._put("ledger", rows)
+            done += len(rows)
+            tell(done, total)
             self._changed = (rows[-1]["changed"], rows[-1]["id"])
         for table, last in self._last.items():
             key = KEYS[table]
@@ -151,13 +164,18 @@ class Brought:
 
     def _drop_gone(self, connection: Connection, table: str) -> None:
         """What a mirror took out there."""
-        whose = "WHERE host = %s AND ledger = %s", (self.source.host, self.source.ledger)
-        ((count,),) = execute(
-            connection, f"SELECT count(*) FROM {tables.name_of(table)} {whose[0]}", whose[1]
-        ).fetchall()
-        if count != self._copy.count(table):
-            found = execute(connection, f'SELECT "{KEYS[table]}" FROM {tables.name_of(table)} {whose[0]}', whose[1])
-            self._copy.keep_only(table, {key for (key,) in found.fetchall()})
+        if self._there(connection, table) != self._copy.count(table):
+            found = self._select(connection, f'"{KEYS[table]}"', table)
+            self._copy.keep_only(table, {key for (key,) in found})
+
+    def _there(self, connection: Connection, table: str) -> int:
+        """How many rows there are at the engine."""
+        ((count,),) = self._select(connection, "count(*)", table)
+        return int(count)
+
+    def _select(self, connection: Connection, what: str, table: str) -> list[tuple[Any, ...]]:
+        where = "WHERE host = %s AND ledger = %s", (self.source.host, self.source.ledger)
+        return execute(connection, f"SELECT {what} FROM {tables.name_of(table)} {where[0]}", where[1]).fetchall()
 
 
 def _is_moment(shipped_to: str | None) -> bool:

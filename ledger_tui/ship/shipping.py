@@ -52,8 +52,11 @@ class Shipper:
     """Take out at the engine what `prune` took out here?"""
     size: int = PAGE
 
-    def round(self, connection: Connection) -> Shipped:
-        """Everything that the ledger holds by now. Raises SourceError, psycopg.Error."""
+    def round(self, connection: Connection, tell: Callable[[int], None] = lambda done: None) -> Shipped:
+        """Everything that the ledger holds by now. `tell` hears how many calls are shipped so far.
+
+        Raises SourceError, psycopg.Error.
+        """
         with raw_ledger(self.path) as ledger:
             done = self._known(connection, ledger)
             whose = (done.host, done.ledger)
@@ -63,6 +66,7 @@ class Shipper:
                     page = self._page(connection, ledger, whose)
                 more = page.more
                 done.rows += len(page.rows["ledger"])
+                tell(done.rows)
             with connection.transaction():
                 position = Position.of(self._locked(connection, whose))
                 done.rows += self._uncounted(connection, ledger, whose)

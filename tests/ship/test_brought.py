@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.prune import prune
 from ledger_tui.ship.brought import Brought, ChoiceError, Source, chosen, sources
-from ledger_tui.ship.engine import engine
+from ledger_tui.ship.engine import EngineError, engine
 from ledger_tui.ship.shipping import Shipper
 from ledger_tui.sources.copied import CopiedLedger, altered_calls
 from ledger_tui.sources.raw_rows import KEYS, kinds
@@ -105,8 +106,23 @@ def test_more_rows_than_a_page(
     made.calls(1, 7)
     made.do("UPDATE ledger SET changed = 5 WHERE id <= 5")
     ship(url, path)
-    bring(url, copy)
+    told: list[tuple[int, int]] = []
+    with engine(url) as connection:
+        brought = Brought(chosen(sources(connection), None), copy)
+        brought.refresh(connection, lambda done, total: told.append((done, total)))
     assert rows(copy, "ledger") == here(made, "ledger")
+    assert told == [(2, 7), (4, 7), (6, 7), (7, 7)]
+
+
+def test_a_ledger_that_was_taken_out_there_is_missed(url: str, made: Made, path: Path, copy: CopiedLedger) -> None:
+    made.calls(1, 1)
+    done = ship(url, path)
+    brought = bring(url, copy)
+    with psycopg.connect(url) as connection:
+        connection.execute("DELETE FROM agent_ledger_source")
+    with pytest.raises(EngineError, match=f"ada/{done.ledger} was taken out of agent_ledger_source."):
+        bring(url, copy, brought)
+    assert len(rows(copy, "ledger")) == 1
 
 
 def test_a_change_that_cannot_be_committed_is_none(copy: CopiedLedger) -> None:
