@@ -30,7 +30,6 @@ from .engine.queries import Filter
 from .engine.records import STATES
 
 DONE, FOUND, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
-ABOUT = "what the agent changed, and what of it was never confirmed"
 MORE = (
     "The program `ledger-tui` does more: a live view, filters, verdicts, policies, exports, the repair of lost chats."
 )

@@ -16,7 +16,7 @@ if __package__:
     from . import posture as script
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # Python leaves it out when told to be careful.
-    import posture as script  # type: ignore[no-redef,import-not-found]
+    import posture as script  # type: ignore[no-redef,import-not-found]  # as a script
 
 TOKEN = "POSTURE_TELEGRAM_BOT_TOKEN"
 CHAT = "POSTURE_TELEGRAM_CHAT_ID"

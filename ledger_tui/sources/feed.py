@@ -40,7 +40,7 @@ class ReadConnection(aiosqlite.Connection):
     async def ask(self, question: Question[Answer]) -> Answer:
         """The answer to `question`. When cancelled, its running statement is interrupted."""
         try:
-            answer: Answer = await self._execute(lambda: question(self._conn))  # type: ignore[no-untyped-call]
+            answer: Answer = await self._execute(lambda: question(self._conn))  # type: ignore[no-untyped-call]  # aiosqlite
         except asyncio.CancelledError:
             with suppress(ValueError, sqlite3.Error):
                 await self.interrupt()

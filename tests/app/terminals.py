@@ -18,6 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pyte
 
@@ -119,7 +120,7 @@ class Tmux(Terminal):
 class Pty(Terminal):
     """A pseudo-terminal, its output read by an emulator."""
 
-    _KEYS = {"Enter": "\r", "Tab": "\t", "Escape": "\x1b", "Down": "\x1b[B", "Up": "\x1b[A"}  # noqa: RUF012
+    _KEYS: ClassVar[dict[str, str]] = {"Enter": "\r", "Tab": "\t", "Escape": "\x1b", "Down": "\x1b[B", "Up": "\x1b[A"}
 
     # Sequences with a private marker that the emulator would take for others, or print.
     _UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1bP[^\x1b]*\x1b\\")

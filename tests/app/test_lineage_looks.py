@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.routing.repair import holders as holders_module
 from ledger_tui.routing.repair import journal as journal_module
 from ledger_tui.routing.repair.open_files import Holders
@@ -116,7 +117,7 @@ async def test_safety(
     incident: Path, start: Start, size: tuple[int, int], text_snapshot: SnapshotAssertion,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    held = Holders(True, holding=("process 4102 (python -m hermes gateway)",))  # type: ignore[arg-type]
+    held = Holders(True, holding=(inert("process 4102 (python -m hermes gateway)"),))
     monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: held)
     async with start(size) as run:
         await walk(run)
@@ -197,7 +198,7 @@ async def test_picture_of_lineage(home: Path, start: Start, picture_snapshot: Sn
 async def test_picture_of_safety(
     incident: Path, start: Start, picture_snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Holders(True, holding=("process 4102 (python -m hermes gateway)",))  # type: ignore[arg-type]
+    held = Holders(True, holding=(inert("process 4102 (python -m hermes gateway)"),))
     monkeypatch.setattr(holders_module, "holders", lambda _store, **_options: held)
     async with start((110, 24)) as run:
         await walk(run)

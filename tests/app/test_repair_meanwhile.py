@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.routing import live as live_module
 from ledger_tui.routing.repair.open_files import Holders
 from screens import repair as repair_module
@@ -105,7 +106,7 @@ async def test_a_check_that_turns_to_fail_withdraws_the_question(
         screen = await to_change(run)
         await run.press("n")
         await run.until_shown("Type repair")
-        nobody_else[0] = Holders(True, holding=("process 41 (hermes)",))  # type: ignore[arg-type]
+        nobody_else[0] = Holders(True, holding=(inert("process 41 (hermes)"),))
         await run.until_shown("open-files: The store is open in process 41 (hermes). → stop the gateway")
         assert (is_open(run), screen.step) == (False, CHANGE)
         await run.press("n")

@@ -78,7 +78,7 @@ def test_it_fits_any_size(live: Ledger, terminal: Terminal) -> None:
         terminal.resize(columns, lines)
         terminal.wait(
             lambda lines=lines: (
-                len(terminal.screen().rstrip().split("\n")) == lines  # type: ignore[misc]
+                len(terminal.screen().rstrip().split("\n")) == lines  # type: ignore[misc]  # of now
                 and "? Help" in terminal.screen().rstrip().split("\n")[-1]
             ),
             f"{columns}x{lines}",

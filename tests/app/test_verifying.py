@@ -20,6 +20,7 @@ from agent_ledger.engine.records import utc_text
 from ledger_tui.sources.verdicts import Search
 from screens.call_details import CallDetailsScreen
 from screens.verifying import progress
+from widgets.session_list import SessionList
 
 from .conftest import Run, Start
 from .ledgers import Clock, Ledger
@@ -111,7 +112,7 @@ async def test_v_on_a_session_verifies_what_of_it_is_unconfirmed(
         await run.press("s", "j", "v")
         await run.until_shown("↓ landed")
         await ended(run)
-        chosen = run.calls.query_one("#sessions").cursor_key  # type: ignore[attr-defined]
+        chosen = run.calls.query_one("#sessions", SessionList).cursor_key
     assert set(stored(ledger)) == ({other} if chosen == "s2" else set(ghosts))
 
 
@@ -272,7 +273,7 @@ async def test_verdicts_narrow_the_view_and_are_exported(
             await run.press("e", "ctrl+u")
             await run.type(str(tmp_path / name))
             await run.press("enter")
-            await run.until(lambda name=name: (tmp_path / name).exists(), name)  # type: ignore[misc]
+            await run.until(lambda name=name: (tmp_path / name).exists(), name)  # type: ignore[misc]  # the name of now
             await run.settle()
     rows = json.loads((tmp_path / "a.json").read_text())
     assert [(row["id"], row["verdict"]) for row in rows] == [(missing, "absent"), (there, "landed")]

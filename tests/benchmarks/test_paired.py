@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -23,14 +24,14 @@ def test_p99_of_two_hundred_is_the_198th() -> None:
 def test_sides_take_turns_at_being_first_and_the_warm_up_is_dropped() -> None:
     order: list[tuple[str, int]] = []
 
-    def side(name: str) -> object:
+    def side(name: str) -> Callable[[int], float]:
         def call(number: int) -> float:
             order.append((name, number))
             return float(number)
 
         return call
 
-    found = interleaved(2, 1, side("a"), side("b"))  # type: ignore[arg-type]
+    found = interleaved(2, 1, side("a"), side("b"))
     assert order == [("a", 0), ("b", 0), ("b", 1), ("a", 1), ("a", 2), ("b", 2)]
     assert found == ([1.0, 2.0], [1.0, 2.0])
 

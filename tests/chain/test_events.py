@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -314,7 +313,10 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.d
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_payloads_of_any_shape(home: Home, data: st.DataObject) -> None:
-    draw: Callable[[], Any] = lambda: data.draw(ANYTHING)  # noqa: E731
+
+    def draw() -> Any:
+        return data.draw(ANYTHING)
+
     home.pre(data.draw(st.sampled_from(["write_file", "terminal", 5, None, "x\ud800"])), draw(), call=draw())
     names = ("session_id", "task_id", "turn_id", "api_request_id")
     more = {name: draw() for name in data.draw(st.sets(st.sampled_from(names)))}

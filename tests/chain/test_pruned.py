@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,8 +126,8 @@ def test_a_bite_that_is_cut_short_takes_nothing(made: Made, monkeypatch: pytest.
     bites = iter([True, True, False])
     usual = ChainWriter.note
 
-    def note(*given: object, **more: object) -> None:
-        usual(*given, **more)  # type: ignore[arg-type]
+    def note(*given: Any, **more: Any) -> None:
+        usual(*given, **more)
         if not next(bites):
             raise KeyboardInterrupt
 

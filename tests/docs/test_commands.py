@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
@@ -21,10 +22,10 @@ def commands() -> dict[str, set[str]]:
     return dict(_walk(typer.main.get_command(app), ()))
 
 
-def _walk(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
+def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
     below: dict[str, object] = getattr(command, "commands", {})
     if not below or not path:
-        options = {name for parameter in command.params for name in parameter.opts}  # type: ignore[attr-defined]
+        options = {name for parameter in command.params for name in parameter.opts}
         yield " ".join(path), {name for name in options if name.startswith("-")} - {"-h", "--help"}
     for name, one in below.items():
         yield from _walk(one, (*path, name))

@@ -22,7 +22,7 @@ def test_every_key_of_the_screen_is_on_the_page() -> None:
     keys = {
         key
         for binding in (*LineageScreen.BINDINGS, *SessionTree.BINDINGS)
-        for key in binding.key.split(",")  # type: ignore[union-attr]
+        for key in binding.key.split(",")  # type: ignore[union-attr]  # all are Bindings
     }
     assert named == {{"slash": "/"}.get(key, key) for key in keys} | {"enter"}
 

@@ -76,7 +76,7 @@ class Home:
     # -- the hooks -------------------------------------------------------------------------------------------------
 
     def pre(self, tool: Any = "write_file", args: Any = None, call: Any = "c1", **more: Any) -> None:
-        answer: object = getattr(door, "pre_tool_call")(**self._payload(tool, args, call, more))  # noqa: B009
+        answer: object = getattr(door, "pre_tool_call")(**self._payload(tool, args, call, more))  # noqa: B009 - typed as without one
         assert answer is None, "the hook observes; an answer could steer the host"
 
     def post(self, tool: Any = "write_file", args: Any = None, call: Any = "c1", **more: Any) -> None:

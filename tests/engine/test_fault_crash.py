@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -156,7 +157,7 @@ def test_many_threads_at_the_very_first_call_start_one_background_thread(
     made = threading.Barrier(2, timeout=0.5)
     real = threading.Thread
 
-    class SlowToMake(real):  # type: ignore[valid-type, misc]
+    class SlowToMake(real):  # type: ignore[valid-type, misc]  # found at run time
         def __init__(self, *args: object, **named: object) -> None:
             if named.get("name") == "agent-ledger":
                 # Both threads meet here if both have decided to make one.
@@ -226,11 +227,11 @@ def test_an_unreadable_spool_file_is_not_taken_for_an_empty_one(home: Home, monk
     real = paths.private_file
     opened: list[int] = []
 
-    def private_file(path: object, flags: int) -> int:
+    def private_file(path: Any, flags: int) -> int:
         opened.append(flags)
         if flags == os.O_RDONLY and len(opened) < 12:
             raise OSError(24, "Too many open files")
-        return real(path, flags)  # type: ignore[arg-type]
+        return real(path, flags)
 
     monkeypatch.setattr(spool, "private_file", private_file)
     holder.release()

@@ -92,7 +92,7 @@ class Unfriendly:
     def __eq__(self, other: object) -> bool:
         raise RuntimeError("no")
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python has it beside an __eq__
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_running_host_s_own_answer_names_the_home(
 ) -> None:
     named, other = new_home("named"), new_home("environment")
     host = types.ModuleType("hermes_constants")
-    host.get_hermes_home = lambda: named.folder  # type: ignore[attr-defined]
+    monkeypatch.setattr(host, "get_hermes_home", lambda: named.folder, raising=False)
     monkeypatch.setitem(sys.modules, "hermes_constants", host)
     named.pre()
     assert named.statuses() == ["PENDING"]

@@ -15,6 +15,7 @@ from agent_ledger.engine.evidence import CannotTellError, Facts, facts, verify
 from agent_ledger.engine.evidence.recorded import COLUMNS, Recorded, from_row, query
 from agent_ledger.engine.evidence.verdict import Verdict, quoted, together, unknown, verdict_json
 from agent_ledger.engine.evidence.verify import verify_many
+from agent_ledger.engine.inert import inert
 from agent_ledger.engine.paths import Paths
 
 from .makers import World
@@ -157,7 +158,7 @@ def test_sentences_are_bounded_inert_and_quoted() -> None:
     assert len(found.evidence[0]) == 400
     with pytest.raises(ValueError, match="without evidence"):
         unknown(5.0)
-    assert together(5.0, [("landed", "a"), ("landed", "a")]) == Verdict("landed", ("a",), 5.0)  # type: ignore[arg-type]
+    assert together(5.0, [("landed", "a"), ("landed", "a")]) == Verdict("landed", (inert("a"),), 5.0)
     assert verdict_json(3, "patch", found)["checked_at"] == "1970-01-01T00:00:05.000Z"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -289,9 +290,9 @@ def test_a_patch_that_deletes_or_moves(world: World) -> None:
 # -- the judging by itself ---------------------------------------------------------------------------------------------
 
 
-def facet(modified: float, changed: float, *, at: float = 1000.0, **more: object) -> Facet:
+def facet(modified: float, changed: float, *, at: float = 1000.0, **more: Any) -> Facet:
     place = Place(Path("/w/f"), "file", 3, modified, changed)
-    return Facet(at, at + 5, Spot(place, Place(Path("/w"), "folder", 0, 900.0, 900.0)), **more)  # type: ignore[arg-type]
+    return Facet(at, at + 5, Spot(place, Place(Path("/w"), "folder", 0, 900.0, 900.0)), **more)
 
 
 @pytest.mark.parametrize(

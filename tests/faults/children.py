@@ -84,7 +84,7 @@ class Child:
             self._ended = Ended(code, out, err)
         return self._ended
 
-    _closed: set[int] = frozenset()  # type: ignore[assignment]
+    _closed: set[int] | frozenset[int] = frozenset()
 
     def _open(self) -> list[int]:
         return [fd for fd in self._streams if fd not in self._closed]

@@ -38,7 +38,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Beside a failure stands how to see it again."""
-    seed = getattr(item, "callspec", None) and item.callspec.params.get("seed")  # type: ignore[attr-defined]
+    called = getattr(item, "callspec", None)
+    seed = called and called.params.get("seed")
     if seed is not None:
         path = item.nodeid.partition("[")[0]
         item.add_report_section("call", "fault", f"again: pytest '{path}' --fault-seed {seed}")

@@ -75,7 +75,7 @@ def test_the_next_log_stays_though_it_was_given_the_number_of_ours(
         log.write_bytes(NEXT)
         pretend(monkeypatch, log, ours)
 
-    store.connection = Closing(store.connection, another_makes_its_log)  # type: ignore[assignment]
+    store.connection = Closing(store.connection, another_makes_its_log)  # type: ignore[assignment]  # it only closes
     store.let_go()
     assert log.read_bytes() == NEXT
 

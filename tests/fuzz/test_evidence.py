@@ -235,8 +235,8 @@ def test_whatever_a_home_holds_a_verdict_is_given_and_nothing_is_changed(
 ) -> None:
     furnish(contents, made)
     before = listing()
-    deadline = {"deadline": 1.0, "mono": lambda: 0.0} if quick else {}
-    with evidence.opened(Paths(home()), now=time.time() + 3600, **deadline) as facts:  # type: ignore[arg-type]
+    deadline: dict[str, Any] = {"deadline": 1.0, "mono": lambda: 0.0} if quick else {}
+    with evidence.opened(Paths(home()), now=time.time() + 3600, **deadline) as facts:
         for call, verdict in evidence.verify_many(asked, facts):
             assert verdict.verdict in ("landed", "absent", "unknown")
             assert verdict.evidence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ledger_tui.routing.forest import DRAWN_DEPTH, Forest, grow
 from ledger_tui.routing.rows import Session
 from tests.routing.test_relations import row
@@ -16,8 +18,8 @@ def forest(*links: tuple[str, str | None]) -> Forest:
     return grow(rows)
 
 
-def drawn(grown: Forest, **more: object) -> list[str]:
-    return [line.guides + line.session_id for line in grown.lines(**more)]  # type: ignore[arg-type]
+def drawn(grown: Forest, **more: Any) -> list[str]:
+    return [line.guides + line.session_id for line in grown.lines(**more)]
 
 
 def test_children_stand_below_their_parents_in_order_of_their_start() -> None:

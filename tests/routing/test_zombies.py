@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,8 +170,8 @@ def test_by_lineage_but_spoken_in_since(store: Sessions) -> None:
     assert grades(found) == {"parent": ("spoken-again", ("lost",))}
 
 
-def spoken_again(store: Sessions, quiet: float = NOW - 4000, back: float = NOW - 50, **donor: object) -> None:
-    store.chat("zombie", said=(NOW - 6000, quiet, back), started_at=NOW - 7000, **donor)  # type: ignore[arg-type]
+def spoken_again(store: Sessions, quiet: float = NOW - 4000, back: float = NOW - 50, **donor: Any) -> None:
+    store.chat("zombie", said=(NOW - 6000, quiet, back), started_at=NOW - 7000, **donor)
     store.row("lost", said=(NOW - 3550, NOW - 100), started_at=NOW - 3600, user_id="7001")
 
 
@@ -194,8 +195,8 @@ def test_spoken_again(store: Sessions) -> None:
         {"session_key": None},
     ],
 )
-def test_not_spoken_again(store: Sessions, other: dict[str, object]) -> None:
-    spoken_again(store, **other)  # type: ignore[arg-type]
+def test_not_spoken_again(store: Sessions, other: dict[str, Any]) -> None:
+    spoken_again(store, **other)
     assert "lost" not in further(store.survey())
 
 

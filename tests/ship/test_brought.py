@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from agent_ledger.engine.chain.check import check_chain
+from agent_ledger.engine.inert import inert
 from agent_ledger.engine.prune import prune
 from ledger_tui.ship.brought import Brought, ChoiceError, Source, chosen, sources
 from ledger_tui.ship.engine import EngineError, engine
@@ -170,7 +171,7 @@ def test_the_chain_holds_after_prune(url: str, made: Made, path: Path, copy: Cop
 
 def some(*names: str) -> list[Source]:
     found = (name.partition("/") for name in names)
-    return [Source(host, ledger, "/home/ada/.hermes", "2026") for host, _, ledger in found]  # type: ignore[arg-type]
+    return [Source(inert(host), inert(ledger), inert("/home/ada/.hermes"), inert("2026")) for host, _, ledger in found]
 
 
 @pytest.mark.parametrize(

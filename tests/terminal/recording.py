@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tests.app.terminals import Pty, Tmux
 
@@ -82,7 +82,7 @@ class RecordedTmux(Tmux):
 class RecordedPty(Pty):
     """The same of the raw bytes, where there is no tmux."""
 
-    _KEYS = {**Pty._KEYS, "C-p": "\x10"}  # noqa: RUF012
+    _KEYS: ClassVar[dict[str, str]] = {**Pty._KEYS, "C-p": "\x10"}
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], size: tuple[int, int]) -> None:
         self._argv = list(argv)

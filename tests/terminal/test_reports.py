@@ -164,9 +164,9 @@ def test_what_a_policy_answers(home: Any, caplog: pytest.LogCaptureFixture) -> N
     try:
         for number, text in enumerate(TEXTS):
             payload = here._payload("terminal", {"command": f"rm -rf ~/{text}"}, f"p{number}", {"session_id": text})
-            answer = getattr(door, "pre_tool_call")(**payload)  # noqa: B009
+            answer = getattr(door, "pre_tool_call")(**payload)  # noqa: B009 - mypy knows it as a hook without an answer
             assert answer["action"] == "block"
-            getattr(door, "pre_llm_call")(session_id=text, turn_id=text, user_message=text)  # noqa: B009
+            getattr(door, "pre_llm_call")(session_id=text, turn_id=text, user_message=text)  # noqa: B009 - the same
             assert hazards(answer["message"].partition(": ")[2]) == []  # Before it: the name of a person's own rule.
     finally:
         here.close()

@@ -12,6 +12,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tests.host.environments import HOSTS, Host
 
@@ -55,7 +56,7 @@ def main() -> None:
         shutil.rmtree(folder)
 
 
-def _play(host: Host, root: Path, kinds: list[str] | None, folder: Path) -> list:  # type: ignore[type-arg]
+def _play(host: Host, root: Path, kinds: list[str] | None, folder: Path) -> list[Any]:
     scene = scene_of(root, host)
     told = batches(scene, kinds)
     play(host, scene, told, folder / host.name)

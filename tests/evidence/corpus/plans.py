@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .files import LATER, LONG
 from .story import ABSENT, AFTER, BEFORE, NOBODY, Call, Case, Forget, Lost, Person, Scene, told
 
@@ -22,14 +24,14 @@ def cron(scene: Scene) -> list[list[Case]]:
     def create(**more: object) -> dict[str, object]:
         return {"action": "create", "name": "@name", "schedule": "0 7 * * *", "prompt": "Say good morning.", **more}
 
-    def act(action: str, **more: object):  # type: ignore[no-untyped-def]
+    def act(action: str, **more: object) -> Any:
         return lambda place: {"action": action, "job_id": place.job("@name"), **more}
 
     there = Call(tool, create())
     paused = Call(tool, act("pause"))
     once = create(schedule="2031-05-01T09:00:00")
     secret = create(prompt="Call the service with token ghp_R8k2mQ9xT4vB7nL1cZ6wY3hJ5dF0sG2aE8pU and report.")
-    stories: tuple[tuple[str, object, tuple[Call, ...]], ...] = (
+    stories: tuple[tuple[str, Any, tuple[Call, ...]], ...] = (
         ("create", create(), ()),
         ("create-every", create(schedule="every 2h", prompt="Look at the queue."), ()),
         ("create-once", once, ()),
@@ -48,11 +50,11 @@ def cron(scene: Scene) -> list[list[Case]]:
     homes = []
     for number, (name, args, first) in enumerate(stories):
         ending = ("after", "unheard", "after", "forgotten")[number % 4]
-        lost = Lost(tool, args, "after" if ending == "after" else "unheard")  # type: ignore[arg-type]
+        lost = Lost(tool, args, "after" if ending == "after" else "unheard")
         last = (Forget(),) if ending == "forgotten" else ()
         home = [
             told(f"{name}-{ending}", AFTER, *first, lost, *last),
-            told(f"{name}-before", BEFORE, *first, Lost(tool, args, "before")),  # type: ignore[arg-type]
+            told(f"{name}-before", BEFORE, *first, Lost(tool, args, "before")),
         ]
         # Of what is gone, the file tells only until it is written again, and two of it at once tell of neither.
         homes += [[case] for case in home] if name == "remove" else [home]

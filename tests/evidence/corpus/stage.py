@@ -101,7 +101,7 @@ def _read_first(step: Call | Lost, case: Case, scene: Scene) -> list[Calls]:
 
 def _step(step: Call | Lost, case: Case, scene: Scene) -> Any:
     def answer() -> Calls:
-        args = step.args(_Asked(scene, case)) if callable(step.args) else step.args  # type: ignore[arg-type]
+        args = step.args(_Asked(scene, case)) if callable(step.args) else step.args  # type: ignore[arg-type]  # asked like a place
         return Calls([(step.tool, _filled(args, case, scene))])
 
     return answer

@@ -218,7 +218,7 @@ def main() -> None:
             if action["do"] == "turn":
                 status = _forked(lambda: _turn(plan, action))  # noqa: B023 - the child is awaited at once
             elif action["do"] == "forget":
-                _forked(lambda: _forget(action))  # noqa: B023
+                _forked(lambda: _forget(action))  # noqa: B023 - the same
             else:
                 {"person": _person, "home": _home, "away": _away}[action["do"]](action)
             report.write(json.dumps({"do": action["do"], "chat": action.get("chat"), "status": status}) + "\n")
