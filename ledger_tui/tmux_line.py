@@ -220,7 +220,12 @@ def _gone(pid: int, started: str) -> bool:
     return len(fields) > 19 and bool(started) and (fields[19] != started or fields[0] in ("Z", "X"))
 
 
-def _overdue(row: tuple, known: dict[int, tuple[bool, bool]], now: float, mono_now: float) -> bool:  # type: ignore[type-arg]
+def _overdue(
+    row: tuple,  # type: ignore[type-arg]  # To name what is in it takes `typing`, which takes its time.
+    known: dict[int, tuple[bool, bool]],
+    now: float,
+    mono_now: float,
+) -> bool:
     ts, tool, grace, mono, writer, no_signal = row
     gone, same_boot = known.get(writer, (False, False))
     if gone or no_signal:
@@ -242,7 +247,7 @@ def _seconds(value: object) -> float | None:
     if isinstance(value, (int, float)):
         return float(value) if 0 <= value < 4_200_000_000 else None
     try:
-        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
+        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]  # What is no text raises TypeError.
     except (ValueError, TypeError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

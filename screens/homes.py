@@ -73,7 +73,7 @@ class HomesScreen(Screen[None]):
 
     CSS_PATH = "homes.tcss"
     TITLE = "Homes"
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 - one per instance for Textual
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
