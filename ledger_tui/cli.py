@@ -167,11 +167,14 @@ def _shipped(context: typer.Context, source: str, host: str | None, *, all_hosts
     """What was shipped elsewhere; what is brought of it goes with the command. Raises CommandError."""
     if all_hosts and host is not None:
         raise usage("--host and --all-hosts exclude each other; choose one.")
-    ledgers = every_shipped(source) if all_hosts else {"": Shipped(source, host)}
-    for one in ledgers.values():
-        context.call_on_close(one.close)
-    places = tuple(replace(place_of_shipped(one, os.environ), name=name) for name, one in ledgers.items())
-    return fleet.Fleet(places) if all_hosts else places[0]
+
+    def place(shipped: Shipped, name: str = "") -> Place:
+        context.call_on_close(shipped.close)
+        return replace(place_of_shipped(shipped, os.environ), name=name)
+
+    if all_hosts:
+        return fleet.Fleet(lambda: [place(one, name) for name, one in every_shipped(source).items()])
+    return place(Shipped(source, host))
 
 
 def _tell_of_settings() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,11 +23,17 @@ COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor", "tmux")
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
 class Fleet:
     """Several homes, each with a name of its own: inert, and as short as it can be. One where only one was found."""
 
-    places: tuple[Place, ...]
+    def __init__(self, find: Callable[[], Iterable[Place]]) -> None:
+        """`find` is asked once, when a command wants to know them: `--help` does not."""
+        self._find = find
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """In the order in which they were asked for. Raises CommandError where they cannot be found."""
+        return tuple(self._find())
 
 
 @dataclass(slots=True)
@@ -108,7 +115,8 @@ def asked(
             found.setdefault(path, place if itself else place_of(path, None, None, None, environ))
     paths = homes.distinct(list(found))
     called = zip(paths, homes.names([inert(path) for path in paths]), strict=True)
-    return Fleet(tuple(replace(found[path], name=name) for path, name in called))
+    places = [replace(found[path], name=name) for path, name in called]
+    return Fleet(lambda: places)
 
 
 def places_of(context: typer.Context) -> tuple[Place, ...]:

@@ -95,6 +95,12 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], left: Path, words: tupl
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_help_and_what_is_refused_ask_no_engine(capsys: pytest.CaptureFixture[str], left: Path) -> None:
+    nowhere = "postgresql://db.example/f"
+    assert run(nowhere, capsys, "calls", "--help")[0] == 0
+    assert run(nowhere, capsys, "export", "calls", "--format", "csv")[0] == 2
+
+
 def test_nothing_shipped(url: str, capsys: pytest.CaptureFixture[str], left: Path) -> None:
     assert run(url, capsys, "status") == (3, "", "No ledger was shipped there yet; ledger-tui ship does that.\n")
 
