@@ -14,7 +14,7 @@ from ledger_tui.sources.ledger import LedgerChange
 
 from .call_lists import SortedRows, Window
 from .calls_model import CallsModel, Counts, News
-from .calls_view import fits
+from .calls_view import acted, fits
 from .filter_terms import TERMS, FilterError, filter_of, split_terms
 
 HOME = "home"
@@ -77,7 +77,7 @@ class HomesModel:
         else:
             for call in change.calls:
                 self._show(home, call.id)
-        self.active[home] = max((counts.changed for counts in model.sessions.values()), default=0)
+        self.active[home] = max(0 if change.reset else self.active[home], *map(acted, change.calls), 0)
         return news
 
     def tick(self) -> Iterator[tuple[int, News]]:

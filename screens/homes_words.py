@@ -20,7 +20,7 @@ def home_row(model: HomesModel, home: int, ledger: Path) -> HomeRow:
     """The line of one home, whose ledger lies at `ledger`."""
     name, calls = model.names[home], model.calls[home]
     if not calls.loaded:
-        return HomeRow(name, "missing", "reading")
+        return HomeRow(name, "missing", "reading", readable=False)
     health = calls.health
     if calls.unknown or health.state == "missing":
         return HomeRow(name, health.state, _why(health, ledger), readable=False)

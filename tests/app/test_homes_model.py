@@ -107,6 +107,17 @@ def test_a_clock_that_is_set_back_takes_lateness_back() -> None:
     assert shown(model) == [("coder", 1), ("default", 1)]
 
 
+def test_when_something_last_happened_in_a_home() -> None:
+    model = a_model(Clock())
+    told(model, 0, a_call(1, changed=70), a_call(2, changed=50), reset=True)
+    told(model, 1, reset=True)
+    assert model.active == [70, 0, 0]
+    told(model, 0, a_call(2, changed=60))
+    assert model.active == [70, 0, 0]
+    told(model, 0, a_call(9, changed=40), reset=True)
+    assert model.active == [40, 0, 0], "another ledger lies there now"
+
+
 def test_sums_are_of_the_homes_that_could_be_read() -> None:
     model = a_model(Clock())
     told(model, 0, a_call(1), reset=True, totals=Totals(rows=5, pending=1, confirmed=3, error=1))

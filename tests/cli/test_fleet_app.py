@@ -1,0 +1,58 @@
+"""The app opened on what the options before the command name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ledger_tui import app as app_module
+from ledger_tui import cli
+from ledger_tui.app import LedgerApp
+
+from .fleets import broken, home_with
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LedgerApp]:
+    """The apps that were opened, none of which runs."""
+    apps: list[LedgerApp] = []
+
+    def run(app: LedgerApp) -> int:
+        apps.append(app)
+        return 0
+
+    monkeypatch.setattr(app_module, "run_blocking", run)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return apps
+
+
+def test_each_home_is_one_of_the_app_s_by_its_name(opened: list[LedgerApp], tmp_path: Path) -> None:
+    good, other = home_with(tmp_path / "kim", {}), home_with(tmp_path / "ada", {})
+    torn, nowhere = broken(tmp_path / "torn"), tmp_path / "nowhere"
+    argv = [word for home in (good, other, torn, nowhere) for word in ("--hermes-home", str(home))]
+    assert cli.run(argv) == 0
+    (app,) = opened
+    assert [home.name for home in app.homes] == ["kim", "ada", "torn", "nowhere"]
+    assert [home.folder for home in app.homes] == [str(home) for home in (good, other, torn, nowhere)]
+    assert [home.desk.label for home in app.homes] == ["kim", "ada", "torn", "nowhere"]
+
+
+def test_every_profile(opened: list[LedgerApp], tmp_path: Path) -> None:
+    home_with(tmp_path)
+    home_with(tmp_path / "profiles" / "work")
+    assert cli.run(["--hermes-home", str(tmp_path), "--all-profiles"]) == 0
+    (app,) = opened
+    assert [home.name for home in app.homes] == ["default", "work"]
+
+
+def test_a_home_alone_has_no_name(opened: list[LedgerApp], tmp_path: Path) -> None:
+    """Also where every profile was asked for and there is none."""
+    home_with(tmp_path)
+    for options in ([], ["--all-profiles"]):
+        assert cli.run(["--hermes-home", str(tmp_path), *options]) == 0
+    assert [[home.name for home in app.homes] for app in opened] == [[""], [""]]
