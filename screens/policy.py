@@ -71,8 +71,9 @@ class PolicyScreen(RecordScreen):
         self._follow_ledger()
         self._rules.add_class("-shown")
         self._rules.focus()
-        self.set_interval(LOOK_S, self._look)
-        self._look()
+        if not self.model.shipped:
+            self.set_interval(LOOK_S, self._look)
+            self._look()
         self._follow()
 
     @property

@@ -160,7 +160,13 @@ class PolicyModel:
         known = {(row.of, row.name) for row in rows}
         for of, hits in ((TOOLS, self._hits), (PROMPTS, self._prompt_hits)):
             rows += [
-                RuleRow(of if _built_in(name) else GONE, name, "", _WITHOUT_FILE.get(name, self._unknown), count)
+                RuleRow(
+                    of if self.shipped or _built_in(name) else GONE,
+                    name,
+                    "",
+                    _WITHOUT_FILE.get(name, self._unknown),
+                    count,
+                )
                 for name, count in sorted(hits.items())
                 if (of, name) not in known
             ]

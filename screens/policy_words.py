@@ -42,9 +42,7 @@ _PROMPTS = {
 }
 
 
-NOT_SHIPPED = (
-    "Modes and rules are files of its home, which are not shipped: look at them there. Shown is what they decided."
-)
+NOT_SHIPPED = "Modes and rules are not shipped; what they decided is."
 
 
 def mode_lines(model: PolicyModel) -> str:

@@ -112,7 +112,9 @@ async def test_decisions_of_policies_are_there_without_their_files(url: str, mad
     ship(url, path)
     async with app((120, 36)) as run:
         await run.press("4")
-        await run.until_shown("Policy ada", "are not shipped", "no-rm", "it removes", "1 decision")
+        await run.until_shown("Policy ada", "Modes and rules are not shipped", "no-rm", "it removes", "1 decision")
+        assert "off" not in run.text
+        assert "before" not in run.text
         assert "Try" not in run.text
         await run.press("t")
         assert run.app.screen.query_one("#prompt").display is False
