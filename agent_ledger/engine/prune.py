@@ -15,7 +15,7 @@ from typing import Any
 
 from .chain.seal import unpack
 from .chain.spans import PRUNED, counts
-from .chain.writer import ChainWriter
+from .chain.writer import ChainWriter, kept_out
 from .turnstile import Turnstile
 from .writing import PATIENCE_S, opened
 
@@ -112,7 +112,9 @@ def _bite(connection: sqlite3.Connection, through: int, most: int, now_us: int) 
             chain = ChainWriter(connection)
             chain.head()  # Looked up now: the last record may be one of those that go.
             record = _record(connection, span)
-            connection.execute(f"DELETE FROM ledger WHERE id BETWEEN ? AND ? AND {_SETTLED}", span)
+            gone = connection.execute(f"DELETE FROM ledger WHERE id BETWEEN ? AND ? AND {_SETTLED}", span)
+            if gone.rowcount != len(ids):
+                raise kept_out()
             for beside in ("notice_item", "verdict"):
                 connection.execute(
                     f"DELETE FROM {beside} WHERE ledger_id BETWEEN ? AND ?"
@@ -141,9 +143,11 @@ def _record(connection: sqlite3.Connection, span: tuple[int, int]) -> dict[str, 
     links = {seal.link for seal in seals}
     built_on = {seal.previous for seal in seals}
     ours = f"ledger_id IN (SELECT id FROM ledger WHERE {inside}) AND kind <> '{PRUNED}'"
-    for previous, link in connection.execute(f"SELECT previous, link FROM amendment WHERE {ours}", span):
+    amended = connection.execute(f"SELECT previous, link FROM amendment WHERE {ours}", span).fetchall()
+    for previous, link in amended:
         links.add(link)
         built_on.add(previous)
-    connection.execute(f"DELETE FROM amendment WHERE {ours}", span)
+    if connection.execute(f"DELETE FROM amendment WHERE {ours}", span).rowcount != len(amended):
+        raise kept_out()
     gone = sorted(link.hex() for link in links - built_on)
     return {"ids": list(span), "kept": [row[0] for row in kept], "gone": gone, "records": len(links)}

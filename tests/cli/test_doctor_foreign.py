@@ -29,7 +29,7 @@ REFUSING = {
     ),
     "rows dropped": (
         "CREATE TRIGGER NAME BEFORE INSERT ON ledger BEGIN SELECT RAISE(IGNORE); END",
-        "keeps records out",
+        "leaves changes out",
     ),
     "settlements": (
         "CREATE TRIGGER NAME BEFORE UPDATE OF status ON ledger BEGIN SELECT RAISE(FAIL, 'done'); END",
@@ -37,7 +37,7 @@ REFUSING = {
     ),
     "settlements dropped": (
         "CREATE TRIGGER NAME BEFORE UPDATE ON ledger BEGIN SELECT RAISE(IGNORE); END",
-        "keeps records",
+        "leaves changes",
     ),
     "a missing table": (
         "CREATE TRIGGER NAME AFTER INSERT ON ledger BEGIN INSERT INTO log VALUES(1); END",

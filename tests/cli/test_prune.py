@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ledger.engine import prune, schema
+from agent_ledger.engine.evidence.verdict import Verdict
+from agent_ledger.engine.evidence.verdicts import keep
+from agent_ledger.engine.inert import inert
 from tests.chain.ledgers import Made
 
 
@@ -139,6 +142,18 @@ def test_an_error_at_which_sqlite_rolls_back_by_itself_is_the_one_told(tmp_path:
         with pytest.raises(sqlite3.Error, match="no room"):
             prune._bite(connection, 2, 10, 0)
         assert connection.execute("SELECT count(*) FROM ledger").fetchone() == (2,)
+
+
+@pytest.mark.parametrize("table", ["ledger", "amendment"])
+def test_what_a_trigger_leaves_where_it_was_was_not_dropped(tmp_path: Path, table: str) -> None:
+    """Else it would be dropped again, without an end, and the chain would know it as pruned."""
+    with closing(two_calls(tmp_path / "ledger.db")) as connection:
+        keep(connection, [(1, Verdict("unknown", (inert("No word of it."),), 1.0))])
+        before = connection.execute("SELECT * FROM ledger").fetchall()
+        connection.execute(f"CREATE TRIGGER kept BEFORE DELETE ON {table} BEGIN SELECT RAISE(IGNORE); END")
+        with pytest.raises(sqlite3.IntegrityError, match="a trigger of other software leaves changes out"):
+            prune._bite(connection, 2, 10, 0)
+        assert connection.execute("SELECT * FROM ledger").fetchall() == before
 
 
 def test_a_bite_that_cannot_be_committed_is_taken_back(tmp_path: Path) -> None:

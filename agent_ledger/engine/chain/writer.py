@@ -147,7 +147,7 @@ class ChainWriter:
                 raise sqlite3.OperationalError("the numbers of this ledger are used up") from None
             raise
         if not self._cursor.rowcount:
-            raise _kept_out()
+            raise kept_out()
         return True
 
     def settle(self, call_id: int, tool_call_id: str, settled: Sequence[Any], *, now_us: int) -> bool:
@@ -162,7 +162,7 @@ class ChainWriter:
                 return True
             if self._catch_up():
                 if self._connection.execute(_IS_OPEN, (call_id, tool_call_id)).fetchone():
-                    raise _kept_out()
+                    raise kept_out()
                 return False
         raise _overtaken()
 
@@ -203,7 +203,7 @@ class ChainWriter:
         """A statement that changes a row which is there, or adds one."""
         done = self._connection.execute(statement, values)
         if not done.rowcount:
-            raise _kept_out()
+            raise kept_out()
         return done
 
     @property
@@ -257,6 +257,8 @@ def _overtaken() -> sqlite3.OperationalError:
     return sqlite3.OperationalError("other processes write between any two statements")
 
 
-def _kept_out() -> sqlite3.OperationalError:
-    """A trigger can drop what is written without an error: it must not count as recorded."""
-    return sqlite3.OperationalError("a trigger of other software keeps records out of the ledger")
+def kept_out() -> sqlite3.IntegrityError:
+    """A trigger can leave out a change without an error: it must not count as done."""
+    error = sqlite3.IntegrityError("a trigger of other software leaves changes out")
+    error.sqlite_errorcode = sqlite3.SQLITE_CONSTRAINT_TRIGGER
+    return error

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..chain.writer import ChainWriter
+from ..chain.writer import ChainWriter, kept_out
 from ..records import utc_text
 from ..turnstile import Turnstile
 from ..writing import PATIENCE_S, opened
@@ -22,7 +22,7 @@ def keep(connection: sqlite3.Connection, found: Sequence[tuple[int, Verdict]]) -
     """Write verdicts on an open writing connection, inside the caller's transaction; each row counts as changed."""
     chain = ChainWriter(connection)
     for ledger_id, verdict in found:
-        connection.execute(
+        written = connection.execute(
             "INSERT INTO verdict(ledger_id, verdict, evidence, checked_ts) VALUES(?,?,?,?) ON CONFLICT(ledger_id)"
             " DO UPDATE SET verdict=excluded.verdict, evidence=excluded.evidence, checked_ts=excluded.checked_ts",
             (
@@ -32,6 +32,8 @@ def keep(connection: sqlite3.Connection, found: Sequence[tuple[int, Verdict]]) -
                 utc_text(verdict.checked_at),
             ),
         )
+        if not written.rowcount:
+            raise kept_out()
         chain.amend(ledger_id, f"verdict: {verdict.verdict}", {}, now_us=int(verdict.checked_at * 1_000_000))
 
 
