@@ -6,13 +6,20 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from agent_ledger.engine.paths import Paths
 from ledger_tui import cli
+from ledger_tui.app import LedgerApp, opened
 from ledger_tui.commands.source import every_shipped
-from tests.chain.ledgers import Made
+from ledger_tui.home_feeds import Home
+from ledger_tui.ship.following import Following
+from tests.app.conftest import Run
+from tests.app.ledgers import Clock
+from tests.chain.ledgers import NOW, Made
 from tests.engine.homes import until
 from tests.security.programs import environment
 
@@ -116,3 +123,26 @@ def test_no_copy_is_left_when_it_is_ended(fleet: str, home: Path, left: Path) ->
     process.terminate()
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGTERM
+
+
+async def test_the_app_shows_them_side_by_side(
+    fleet: str, made: Made, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is followed: what is shipped of one shows in its line."""
+    monkeypatch.setitem(Following.__init__.__kwdefaults__ or {}, "every_s", 0.02)
+    ledgers, clock = every_shipped(fleet), Clock(NOW + 60)
+    for one in ledgers.values():
+        one.bring()
+    homes = [Home(Paths(one.home), name=name, shipped=one) for name, one in ledgers.items()]
+    app = LedgerApp(homes, clock=clock, mono=clock.mono, zone=UTC, environ={})
+    try:
+        async with opened(app), app.run_test(size=(100, 24), notifications=True) as pilot:
+            run = Run(app, pilot)
+            await run.until_shown("ada", "bea", "1 error")
+            made.issue("c7", tool_name="terminal")
+            made.report(3)
+            ship(fleet, path, host="ada")
+            await run.until_shown("1 ghost")
+    finally:
+        for one in ledgers.values():
+            one.close()
