@@ -303,6 +303,10 @@ class CallsScreen(TypingScreen):
         else:
             self._focus_pane(at)
 
+    @on(PaneTabs.Chosen)
+    def _tab_chosen(self, event: PaneTabs.Chosen) -> None:
+        self._focus_pane(event.index)
+
     def _focus_pane(self, index: int | None = None) -> None:
         self._panes.focus_pane(self._panes.shown if index is None else index)
         self._paint_titles()

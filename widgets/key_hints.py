@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual import events
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -16,8 +18,22 @@ KEPT_RIGHT = ("help", "quit")
 """Actions whose keys are shown whatever the width, at the right."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key by Textual's name, how it is shown, and what it does."""
+
+    key: str
+    shown: str
+    word: str
+
+    @property
+    def size(self) -> int:
+        """Cells that it takes: two stand between one and the next."""
+        return cell_len(self.shown) + 1 + cell_len(self.word) + 2
+
+
 class KeyHints(Widget):
-    """Keys of the focused widget, the screen and the app. One line; nothing in it is focusable."""
+    """Keys of the focused widget, the screen and the app. One line; nothing in it is focusable, but a click works."""
 
     DEFAULT_CSS = """
     KeyHints {
@@ -36,39 +52,50 @@ class KeyHints(Widget):
     def _bindings_changed(self, _screen: Screen[object]) -> None:
         self.refresh()
 
-    def _hints(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Pairs of key and word: those that are left out when it gets narrow, and those that never are."""
-        left: dict[str, tuple[str, str]] = {}
-        right: dict[str, tuple[str, str]] = {}
-        for active in self.screen.active_bindings.values():
+    def _hints(self) -> tuple[list[Hint], list[Hint]]:
+        """Those that are left out when it gets narrow, and those that never are."""
+        left: dict[str, Hint] = {}
+        right: dict[str, Hint] = {}
+        for key, active in self.screen.active_bindings.items():
             binding = active.binding
             if not binding.show or not active.enabled:
                 continue
-            pair = (self.app.get_key_display(binding), binding.description)
-            (right if binding.action in KEPT_RIGHT else left).setdefault(binding.action, pair)
+            hint = Hint(key, self.app.get_key_display(binding), binding.description)
+            (right if binding.action in KEPT_RIGHT else left).setdefault(binding.action, hint)
         return list(left.values()), list(right.values())
+
+    def _placed(self, width: int) -> list[tuple[int, Hint]]:
+        """What fits, and the cell at which each begins."""
+        left, right = self._hints()
+        tail = width - sum(hint.size for hint in right)
+        placed: list[tuple[int, Hint]] = []
+        at = 1
+        for hint in left:
+            if at + hint.size > tail:
+                break
+            placed.append((at, hint))
+            at += hint.size
+        at = max(at, tail)
+        for hint in right:
+            placed.append((at, hint))
+            at += hint.size
+        return placed
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        left, right = self._hints()
-        tail = _cells(right)
-        free = width - 1 - sum(cell_len(text) for text, _ in tail)
-        cells: list[Cell] = [(" ", "")]
-        for pair in left:
-            hint = _cells([pair])
-            size = sum(cell_len(text) for text, _ in hint)
-            if size > free:
-                break
-            cells += hint
-            free -= size
-        cells += [(" " * max(0, free), ""), *tail]
+        cells: list[Cell] = []
+        end = 0
+        for at, hint in self._placed(width):
+            if at > end:
+                cells.append((" " * (at - end), ""))
+            cells += [(hint.shown, "hints--key"), (f" {hint.word}  ", "hints--text")]
+            end = at + hint.size
         base = self.rich_style
         segments = [Segment(text, self.get_component_rich_style(name) if name else base) for text, name in cells]
         return Strip(segments).crop_extend(0, width, base)
 
-
-def _cells(pairs: list[tuple[str, str]]) -> list[Cell]:
-    out: list[Cell] = []
-    for key, word in pairs:
-        out += [(key, "hints--key"), (f" {word}  ", "hints--text")]
-    return out
+    def on_click(self, event: events.Click) -> None:
+        """A click on a hint is its key."""
+        for at, hint in self._placed(self.size.width):
+            if at <= event.x < at + hint.size:
+                self.app.simulate_key(hint.key)

@@ -68,7 +68,7 @@ class LineList(Widget, can_focus=True):
     ]
 
     class Opened(Message):
-        """Somebody pressed enter (or clicked the cursor's row)."""
+        """Somebody pressed enter, or clicked a row twice."""
 
         def __init__(self, sender: LineList, key: Hashable) -> None:
             super().__init__()
@@ -112,6 +112,8 @@ class LineList(Widget, can_focus=True):
         self._painted: list[_Painted | None] = []
         self._bar: tuple[int, int] = (0, 0)
         self._count = 0
+        self._clicked = False
+        """Did the last click hit a row?"""
 
     # What a subclass tells
 
@@ -340,10 +342,12 @@ class LineList(Widget, can_focus=True):
         self.action_move(-3)
 
     def on_click(self, event: events.Click) -> None:
-        index = self._top + event.y - self._heading_lines
-        if not 0 <= index < self._count:
-            return
-        if index == self._cursor:
+        """A click goes to a row, a second one at once opens it."""
+        if event.chain == 2 and self._clicked:
+            # The row that the first click went to: another one may have moved under the pointer since.
             self.action_open()
-        else:
+            return
+        index = self._top + event.y - self._heading_lines
+        self._clicked = event.y >= self._heading_lines and 0 <= index < self._count
+        if self._clicked:
             self._go(index)
