@@ -19,16 +19,11 @@ from textual.screen import Screen
 
 from agent_ledger.engine.paths import Paths
 from ledger_tui.home_feeds import Home, HomeFeeds, Shipped
+from screens import later
 from screens.calls import CallsScreen
 from screens.commands import Command, LedgerCommands
 from screens.feeds import Desk
-from screens.help import HelpScreen
-from screens.lineage import LineageScreen
 from screens.not_shipped import unless_shipped
-from screens.policy import PolicyScreen
-from screens.posture import PostureScreen
-from screens.record_check import RecordCheckScreen
-from screens.repair import RepairScreen
 from widgets.themes import DEFAULT_THEME, THEMES
 
 if TYPE_CHECKING:
@@ -46,10 +41,10 @@ class Entry:
 
 ENTRIES = (
     Entry("1", "Calls", CallsScreen),
-    Entry("2", "Posture", PostureScreen),
-    Entry("3", "Lineage", unless_shipped("Lineage", LineageScreen)),
-    Entry("4", "Policy", PolicyScreen),
-    Entry("5", "Repair", unless_shipped("Repair", RepairScreen)),
+    Entry("2", "Posture", later.posture),
+    Entry("3", "Lineage", unless_shipped("Lineage", later.lineage)),
+    Entry("4", "Policy", later.policy),
+    Entry("5", "Repair", unless_shipped("Repair", later.repair)),
 )
 """The screens, in the order of their keys. A new screen is one more line."""
 
@@ -159,10 +154,14 @@ class LedgerApp(App[None]):
                 yield Command(f"Home: {home.name}", f"The screens of {home.folder}", partial(self.open_home, index))
 
     def action_help(self) -> None:
+        from screens.help import HelpScreen
+
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_check_record(self) -> None:
+        from screens.record_check import RecordCheckScreen
+
         self._choose()
         self.push_screen(RecordCheckScreen(self.home.record_source))
 
