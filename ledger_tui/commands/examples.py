@@ -15,6 +15,7 @@ EXAMPLES: Mapping[str, Sequence[Example]] = {
         ("demo", "see it at work first, on a simulated agent"),
         ("--profile work calls --state ghost", "which calls of this profile were lost?"),
         ("--all-profiles status", "the home and all its profiles"),
+        ("--source postgresql://db.example/fleet --host ada", "what another machine shipped, live"),
         ("--source postgresql://db.example/fleet --all-hosts status", "all that was shipped"),
         ("--plain", "what the app would show first, to be read aloud"),
         ("--ledger copy.db --state state.db status", "look at copies"),

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 """How long a connection may take to come about."""
 
+_DEAD_LINK = {
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+"""After half a minute without a word from the other side a connection is given up; the URL may say otherwise. Without
+this a network that is cut, or a machine that went to sleep, would be waited for by the hour."""
+
 STATEMENT_MS = 60_000
 """How long the engine may take over one statement before it gives up."""
 
@@ -47,7 +56,7 @@ def engine(url: str) -> Iterator[psycopg.Connection[Any]]:
         raise EngineError(NOT_INSTALLED) from error
     try:
         connection = psycopg.connect(
-            url,
+            _with_usual(url),
             autocommit=True,
             connect_timeout=CONNECT_S,
             application_name="ledger-tui",
@@ -64,6 +73,15 @@ def engine(url: str) -> Iterator[psycopg.Connection[Any]]:
             yield connection
     except psycopg.Error as error:
         raise _in_words(url, "went away" if connection.broken else "does not take this", error) from error
+
+
+def _with_usual(url: str) -> str:
+    """The same with what is usual here, where it says nothing else. Raises psycopg.Error."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    asked_for = conninfo_to_dict(url)
+    more: dict[str, Any] = {name: value for name, value in _DEAD_LINK.items() if name not in asked_for}
+    return make_conninfo(url, **more)
 
 
 def _asked_who(error: psycopg.Error) -> bool:

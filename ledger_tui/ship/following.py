@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 
 from agent_ledger.engine.inert import inert
 
+from .address import shown
 from .brought import Brought
 from .engine import engine
 
 EVERY_S = 2.0
 LONGEST_S = 60.0
+
+SLOW_S = 10.0
+"""An answer that takes longer is told of: it may never come, or be late because much was shipped."""
+
+_TICK_S = 0.5
 
 JOIN_S = 1.0
 """How long its end is waited for: the engine may take long over a statement, and whoever presses Ctrl-C shall not."""
@@ -21,15 +28,26 @@ JOIN_S = 1.0
 class Following:
     """`with Following(url, brought, told): ...` refreshes as long as that lasts."""
 
-    def __init__(self, url: str, brought: Brought, told: Callable[[str], None], *, every_s: float = EVERY_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        brought: Brought,
+        told: Callable[[str], None],
+        *,
+        every_s: float = EVERY_S,
+        mono: Callable[[], float] = time.monotonic,
+    ) -> None:
         """`told` hears of a trouble when it begins or becomes another one, and an empty text when it is over."""
-        self._url, self._brought, self._told, self._every_s = url, brought, told, every_s
+        self._url, self._brought, self._told, self._every_s, self._mono = url, brought, told, every_s, mono
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ledger-source", daemon=True)
+        self._telling = threading.Lock()
         self._trouble = ""
+        self._asked_at: float | None = None
 
     def __enter__(self) -> Following:
         self._thread.start()
+        threading.Thread(target=self._wait, name="ledger-source-wait", daemon=True).start()
         return self
 
     def __exit__(
@@ -50,15 +68,30 @@ class Following:
                 with engine(self._url) as connection:
                     rest = 1.0
                     while not self._ended.is_set():
+                        self._asked_at = self._mono()
                         self._brought.refresh(connection)
+                        self._asked_at = None
                         self._tell("")
                         self._ended.wait(self._every_s)
             except Exception as error:  # Whatever it is: what is shown is no longer what is there.
+                self._asked_at = None
                 self._tell(inert(str(error)) or type(error).__name__)
                 self._ended.wait(rest)
                 rest = min(LONGEST_S, 2 * rest)
 
+    def _wait(self) -> None:
+        """Says so when an answer does not come; a thread that waits for one cannot."""
+        while not self._ended.wait(_TICK_S):
+            with self._telling:
+                asked_at = self._asked_at
+                if asked_at is not None and self._mono() - asked_at >= SLOW_S:
+                    self._say(f"{shown(self._url)} has not answered yet.")
+
     def _tell(self, trouble: str) -> None:
+        with self._telling:
+            self._say(trouble)
+
+    def _say(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
             self._told(trouble)

@@ -245,6 +245,13 @@ def test_only_what_gives_no_connection_cannot_be_reached(url: str, monkeypatch: 
     assert caught.value.passes
 
 
+@pytest.mark.parametrize(("more", "wait"), [("", "30000"), ("&tcp_user_timeout=5000", "5000")])
+def test_a_link_that_is_cut_is_given_up(url: str, more: str, wait: str) -> None:
+    with engine(url + more) as connection:
+        found = connection.info.get_parameters()
+    assert (found["tcp_user_timeout"], found["keepalives_idle"]) == (wait, "15")
+
+
 def test_a_wrong_password_is_no_engine_that_is_away(server: Engine, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = server.root / "data" / "pg_hba.conf"
     before = rules.read_text()

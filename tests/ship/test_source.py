@@ -18,7 +18,7 @@ from ledger_tui import cli
 from ledger_tui.commands.source import ONLY, Shipped
 from ledger_tui.ship.brought import Brought, chosen, sources
 from ledger_tui.ship.engine import engine
-from ledger_tui.ship.following import Following
+from ledger_tui.ship.following import SLOW_S, Following
 from ledger_tui.sources.copied import CopiedLedger
 from tests.chain.ledgers import Made
 from tests.engine.homes import until
@@ -212,6 +212,35 @@ def test_it_follows_over_what_nobody_thought_of(
         until(lambda: said[-1:] == [""], "it is told that it is over")
     copy.close()
     assert said == ["odd", "KeyError", ""]
+
+
+def test_an_answer_that_does_not_come_is_told_of(
+    url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the network was cut, or the machine of the engine went to sleep."""
+    made.calls(1, 1)
+    ship(url, path)
+    copy = CopiedLedger(tmp_path / "copy")
+    with engine(url) as connection:
+        brought = Brought(chosen(sources(connection), None), copy)
+    asked, answered, now = threading.Event(), threading.Event(), [100.0]
+    refresh = brought.refresh
+
+    def slow(connection: Any) -> bool:
+        asked.set()
+        answered.wait()
+        return refresh(connection)
+
+    monkeypatch.setattr(brought, "refresh", slow)
+    said: list[str] = []
+    with Following(url, brought, said.append, every_s=0.01, mono=lambda: now[0]):
+        until(asked.is_set, "the engine is asked")
+        now[0] += SLOW_S
+        until(lambda: said == ["postgresql:///postgres has not answered yet."], "it is told")
+        answered.set()
+        until(lambda: said[-1] == "", "it is told that it is over")
+    copy.close()
+    assert len(said) == 2
 
 
 def test_an_engine_that_takes_long_keeps_nobody(
