@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from screens.repair_walk import RepairWalkScreen
+from tests.routing import corpus
 
 from .conftest import Run
 from .test_lineage_screen import shown
 
-KEY = "agent:main:telegram:dm:5550001234"
+KEY = corpus.KEY
 
 WRITTEN = "session_key, chat_id, chat_type, user_id, parent_session_id, model_config, ended_at, end_reason"
 

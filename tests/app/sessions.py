@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from tests.routing import corpus
 from tests.routing.corpus import case
 
 from .ledgers import NOW
@@ -21,7 +22,7 @@ COLUMNS = (
 INCIDENT_NOW = 1_786_272_000.0
 """An hour after the last message of the incident's orphan."""
 
-ZOMBIE, ORPHAN = "20260803_120103_37976afb", "20260806_161836_04c1d6c6"
+ZOMBIE, ORPHAN = corpus.DONOR, corpus.ORPHAN
 """Rows of the incident: 12 messages, and the 798 that went on from it."""
 
 

@@ -21,6 +21,7 @@ from agent_ledger.engine.paths import Paths
 from agent_ledger.engine.records import utc_text
 from ledger_tui.cli import run
 from ledger_tui.commands import enabling, plugin_folder
+from tests.routing.corpus import case
 
 from . import sound_homes
 
@@ -115,6 +116,14 @@ class Result:
 
 
 Program = Callable[..., Result]
+
+
+@pytest.fixture
+def state(home: Path) -> Path:
+    """The session store of the incident, in the home."""
+    path = home / "state.db"
+    path.write_bytes(case("incident-82616").store)
+    return path
 
 
 @pytest.fixture

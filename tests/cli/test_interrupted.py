@@ -17,7 +17,6 @@ from agent_ledger.engine import prune as engine
 from ledger_tui.commands.target import target
 from ledger_tui.routing.repair.apply import Step, apply
 from ledger_tui.sources.interrupts import ended_by_ctrl_c
-from tests.routing.corpus import case
 from tests.routing.stores import digest
 
 from .conftest import Program
@@ -114,13 +113,6 @@ def test_verify_keeps_nothing_of_half_a_search(ledger: Any, inside: Program, mon
     done = inside("verify")
     assert (done.code, done.out) == (130, "")
     assert ledger.connection.execute("SELECT count(*) FROM verdict").fetchall() == [(0,)]
-
-
-@pytest.fixture
-def state(home: Path) -> Path:
-    path = home / "state.db"
-    path.write_bytes(case("incident-82616").store)
-    return path
 
 
 def stopping(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:

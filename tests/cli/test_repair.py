@@ -14,18 +14,8 @@ import pytest
 from ledger_tui.routing.ignored import IgnoredFile
 from tests.cli.conftest import ROOT
 from tests.routing import killed
-from tests.routing.corpus import case, cases
+from tests.routing.corpus import DONOR, KEY, ORPHAN, case, cases
 from tests.routing.stores import cells, change, digest, dump
-
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
-KEY = "agent:main:telegram:dm:5550001234"
-
-
-@pytest.fixture
-def state(home: Path) -> Path:
-    path = home / "state.db"
-    path.write_bytes(case("incident-82616").store)
-    return path
 
 
 def lay_out(name: str, home: Path) -> Path:

@@ -11,8 +11,8 @@ import pytest
 
 from ledger_tui.cli import run
 from ledger_tui.routing.repair import journal
-from tests.cli.test_repair import DONOR, ORPHAN, lay_out
-from tests.cli.test_repair import state as state
+from tests.cli.test_repair import lay_out
+from tests.routing.corpus import DONOR, ORPHAN
 from tests.routing.stores import change, digest
 
 

@@ -11,21 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import ROOT
-from tests.routing.corpus import case
+from tests.routing.corpus import DONOR, KEY, ORPHAN
 from tests.routing.stores import cells, digest, dump
-
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
-KEY = "agent:main:telegram:dm:5550001234"
-
-
-@pytest.fixture
-def state(home: Path) -> Path:
-    path = home / "state.db"
-    path.write_bytes(case("incident-82616").store)
-    return path
 
 
 class Terminal:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.routing.corpus import case
+from tests.routing.corpus import DONOR, ORPHAN, case
 from tests.routing.handmade import NOW, Sessions
 
-ZOMBIE, ORPHAN = "20260803_120103_37976afb", "20260806_161836_04c1d6c6"
+ZOMBIE = DONOR
 
 
 @pytest.fixture

@@ -184,6 +184,18 @@ def tell(process: subprocess.Popen[str], line: str = "") -> None:
     process.stdin.flush()
 
 
+def three_waiting(home: Home, *, in_memory: bool) -> LockHolder:
+    """One call in the ledger, and three announced while it is held: in the spool, or in memory. Who holds it."""
+    home.pre(call="old")
+    home.merged()
+    holder = LockHolder(home.paths)
+    if in_memory:
+        home.recorder.keeper._spool._folders.clear()
+    for n in range(3):
+        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+    return holder
+
+
 class LockHolder:
     """Another process that holds a ledger so that nobody can write, until told to let go."""
 

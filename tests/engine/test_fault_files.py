@@ -16,7 +16,7 @@ import pytest
 from agent_ledger.engine import spool, store
 from agent_ledger.engine.merge import Merger
 
-from .homes import Home, LockHolder, integrity, read_rows, said, until, worker
+from .homes import Home, LockHolder, integrity, read_rows, said, three_waiting, until, worker
 
 
 def remove_ledger(home: Home) -> None:
@@ -48,13 +48,7 @@ def test_what_waited_when_the_ledger_was_removed_stands_in_the_new_one(
     home: Home, monkeypatch: pytest.MonkeyPatch, moment: str, whose: str
 ) -> None:
     """Merged records count as kept only where the file they went into is still the ledger."""
-    home.pre(call="old")
-    home.merged()
-    holder = LockHolder(home.paths)
-    if whose == "in memory":
-        home.recorder.keeper._spool._folders.clear()
-    for n in range(3):
-        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+    holder = three_waiting(home, in_memory=whose == "in memory")
     if whose == "of a process that is gone":
         keeper = home.recorder.keeper
         home.restart()

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ledger.engine.merge import Merger
 
-from .homes import Home, LockHolder, integrity, read_rows, said, worker
+from .homes import Home, integrity, read_rows, said, three_waiting, worker
 
 FULL = """
 import resource, signal
@@ -51,13 +51,7 @@ def test_what_was_merged_when_the_log_alone_was_removed_is_not_merged_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
     """It stands in the log that is still open, and comes into the ledger with it."""
-    home.pre(call="old")
-    home.merged()
-    holder = LockHolder(home.paths)
-    if whose == "in memory":
-        home.recorder.keeper._spool._folders.clear()
-    for n in range(3):
-        home.pre(args={"path": f"/{n}"}, call=f"c{n}")
+    holder = three_waiting(home, in_memory=whose == "in memory")
     log = home.paths.ledger.with_name("ledger.db-wal")
     removed: list[bool] = []
     real = Merger._record

@@ -17,15 +17,13 @@ from ledger_tui.routing.repair.plan import Plan
 from ledger_tui.routing.repair.refused import RefusedError
 from ledger_tui.routing.repair.undo import undo
 from ledger_tui.routing.resolver import Peer
-from tests.routing.corpus import case, cases
+from tests.routing.corpus import DONOR, ORPHAN, case, cases
 from tests.routing.stores import cells, change, clock, digest, gap, planned, repaired
 
 from .environments import Host, build
 from .home import DRIVER
 
 pytestmark = pytest.mark.host
-
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
 
 
 class Mended:

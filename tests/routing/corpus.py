@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
+KEY = "agent:main:telegram:dm:5550001234"
+"""In the case `incident-82616`: the row that was lost, the one that has its chat, and the key of that chat."""
+
 _PACKED = Path(__file__).with_name("host_cases.tar.xz")
 
 

@@ -17,12 +17,10 @@ from ledger_tui.routing.repair.journal import APPLIED, folder, read_all
 from ledger_tui.routing.repair.refused import RefusedError
 from ledger_tui.routing.repair.undo import repairs, undo
 from ledger_tui.sources.guard import SourceError
-from tests.routing.corpus import case
+from tests.routing.corpus import DONOR, KEY, ORPHAN, case
 from tests.routing.stores import NOW, cells, change, clock, digest, dump, planned, repaired
 
 Place = tuple[Path, Path]
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
-KEY = "agent:main:telegram:dm:5550001234"
 
 
 @pytest.fixture(params=["delete", "wal"])

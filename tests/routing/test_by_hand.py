@@ -9,11 +9,10 @@ from pathlib import Path
 
 from ledger_tui.routing.read import read_store
 from ledger_tui.routing.resolver import Peer, Resolver
-from tests.routing.corpus import case
+from tests.routing.corpus import DONOR, ORPHAN, case
 from tests.routing.killed import ROOT
 from tests.routing.stores import cells, repaired
 
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
 PAGE = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8").partition("## By hand")[2]
 
 

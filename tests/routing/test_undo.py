@@ -27,11 +27,10 @@ from ledger_tui.routing.repair.journal import (
 )
 from ledger_tui.routing.repair.refused import NothingToUndoError, RefusedError
 from ledger_tui.routing.repair.undo import repairs, undo
-from tests.routing.corpus import case
+from tests.routing.corpus import DONOR, ORPHAN, case
 from tests.routing.stores import NOW, cells, change, clock, digest, dump, planned, repaired
 
 Place = tuple[Path, Path]
-ORPHAN, DONOR = "20260806_161836_04c1d6c6", "20260803_120103_37976afb"
 
 
 @pytest.fixture
