@@ -28,6 +28,7 @@ from .engine.posture.reading import scored
 from .engine.posture.spans import since_seconds
 from .engine.queries import Filter
 from .engine.records import STATES
+from .progress import Tell, progress
 
 DONE, FOUND, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 MORE = (
@@ -69,7 +70,7 @@ def run(asked: argparse.Namespace, paths: Paths, clock: Clock = time.time, mono:
     """Do what was asked on the command line; returns the exit code."""
     command = _COMMANDS[asked.ledger_command or "status"][0]
     try:
-        question = _Question(asked, paths, clock(), mono())
+        question = _Question(asked, paths, clock(), mono)
     except ValueError as error:  # A `--since` that is no time.
         return _fail(str(error), USAGE)
     try:
@@ -96,8 +97,8 @@ def _write_no_more() -> None:
 class _Question:
     """One command: its options, the home, and the clocks in seconds."""
 
-    def __init__(self, asked: argparse.Namespace, paths: Paths, now: float, mono: float) -> None:
-        self.paths, self.now, self.mono = paths, now, mono
+    def __init__(self, asked: argparse.Namespace, paths: Paths, now: float, mono: Clock) -> None:
+        self.paths, self.now, self.mono, self.ticks = paths, now, mono(), mono
         self.json = bool(getattr(asked, "json", False))
         self.limit: int | None = getattr(asked, "limit", None)
         self.state: str | None = getattr(asked, "state", None)
@@ -112,6 +113,10 @@ class _Question:
 
     def opened(self) -> Any:
         return glance.opened(self.paths.ledger, now=self.now, mono=self.mono)
+
+    def progress(self, what: str) -> Any:
+        """Says on a terminal how far a long command is; Ctrl-C ends it."""
+        return progress(what, quiet=self.json, mono=self.ticks)
 
 
 def _status(asked: _Question) -> int:
@@ -184,8 +189,8 @@ def _listed(asked: _Question, rows: list[glance.Row], none: str) -> int:
 
 
 def _posture(asked: _Question) -> int:
-    with asked.opened() as ledger:
-        found = Posture() if ledger is None else scored(ledger.undecoded(), ledger.columns, since=asked.since)
+    with asked.opened() as ledger, asked.progress("scoring the calls") as tell:
+        found = Posture() if ledger is None else _scored(ledger, asked.since, tell)
     if asked.json:
         _document(report.as_json(found))
     else:
@@ -193,10 +198,15 @@ def _posture(asked: _Question) -> int:
     return DONE
 
 
+def _scored(ledger: glance.Glance, since: float | None, tell: Tell) -> Posture:
+    total = ledger.size()
+    return scored(ledger.undecoded(), ledger.columns, since=since, tell=lambda rows: tell(rows, total))
+
+
 def _check(asked: _Question) -> int:
-    with asked.opened() as ledger:
+    with asked.opened() as ledger, asked.progress("checking the calls") as tell:
         newer = ledger is not None and ledger.by_a_newer_plugin()
-        found = Checked() if ledger is None or newer or not ledger.columns else check_chain(ledger.undecoded())
+        found = Checked() if ledger is None or newer or not ledger.columns else _checked(ledger, tell)
     if newer:
         return _fail(f"{asked.paths.ledger} is by a newer plugin than this one.", UNREADABLE)
     if asked.json:
@@ -206,6 +216,12 @@ def _check(asked: _Question) -> int:
     else:
         _say_all([*words.as_text(found), "`ledger-tui ledger-check` also compares with a head that you noted."])
     return DONE if found.whole else FOUND
+
+
+def _checked(ledger: glance.Glance, tell: Tell) -> Checked:
+    total = ledger.size()
+    tell(0, total)
+    return check_chain(ledger.undecoded(), lambda rows: tell(rows, total))
 
 
 def _selftest(asked: _Question) -> int:

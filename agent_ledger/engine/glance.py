@@ -74,6 +74,11 @@ class Glance:
             return {}
         return {str(name): int(size) for name, size in self.connection.execute("SELECT name, size FROM spool_merged")}
 
+    def size(self) -> int:
+        """How many calls there are."""
+        (rows,) = self.connection.execute("SELECT count(*) FROM ledger").fetchone() if self.columns else (0,)
+        return int(rows)
+
     def by_a_newer_plugin(self) -> bool:
         """Sealed by a plugin that may seal otherwise."""
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
@@ -14,11 +15,14 @@ from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import mode_of
 from agent_ledger.engine.policy.rehearsal import Rehearsal
 from agent_ledger.engine.policy.rules import Decision, ToolPolicy
+from agent_ledger.progress import Tell
 from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import amount, print_json, print_json_line, print_json_list, say, warn
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.policy_file import TOOLS, events, file_to_judge_by, lint, no_event
+from ledger_tui.commands.progress import progress, stdout_is_terminal
+from ledger_tui.commands.reading import count_rows
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.decisions import read_refusals, refusal_json
 
@@ -128,15 +132,20 @@ def replayed(context: typer.Context, since: _Since = None, policy: _PolicyFile =
     start = since_seconds(since, place.clock())  # Before the rules, which may say that the example serves.
     rehearsal = Rehearsal(_rules(place, policy), place.state)
     seen = {"calls": 0, "partial": 0}
-    rows = _replayed(place, rehearsal, start, seen)
-    if json:
-        print_json_list(rows)
-    else:
-        refused = 0
-        for row in rows:
-            refused += 1
-            say(_line(row))
-        say(f"{refused} of {amount(seen['calls'], 'recorded call')} would have been refused.")
+    with ExitStack() as line:
+        tell = line.enter_context(progress("judging the calls", quiet=json))
+        rows = _replayed(place, rehearsal, start, seen, tell)
+        if json:
+            print_json_list(rows)
+        else:
+            if stdout_is_terminal():  # There they and the line that says how far it is would tear each other.
+                rows = iter(list(rows))
+                line.close()
+            refused = 0
+            for row in rows:
+                refused += 1
+                say(_line(row))
+            say(f"{refused} of {amount(seen['calls'], 'recorded call')} would have been refused.")
     if seen["partial"]:
         warn(
             f"{amount(seen['partial'], 'call')} of {seen['calls']} were recorded cut or with secrets taken out:"
@@ -145,15 +154,17 @@ def replayed(context: typer.Context, since: _Since = None, policy: _PolicyFile =
 
 
 def _replayed(
-    place: Place, rehearsal: Rehearsal, since: float | None, seen: dict[str, int]
+    place: Place, rehearsal: Rehearsal, since: float | None, seen: dict[str, int], tell: Tell
 ) -> Iterator[dict[str, Any]]:
     if not place.ledger_exists():
         return
     after = -(2**62)
     with snapshot.reading_ledger(place.ledger) as ledger:
+        total = count_rows(ledger) if since is None else 0
         while page := snapshot.read_calls(ledger, snapshot.Filter(since=since), _PAGE, after_id=after):
             after = page[-1].id
             for call in page:
+                tell(seen["calls"], total)
                 seen["calls"] += 1
                 partial = bool(call.args_cut or call.args_redacted)
                 seen["partial"] += partial
