@@ -39,6 +39,10 @@ settlements: dict[str, st.SearchStrategy[Any]] = {
         "at", "session_id", "turn_id", "tool_call_id", "task_id", "request_id", "tool_name", "args_json", "args_hash")},
     "outcome": some.object_of((), some.json_values, **outcomes), "by": st.just("post"), "recordable": st.booleans(),
 }  # fmt: skip
+contradictions: dict[str, st.SearchStrategy[Any]] = {
+    name: settlements[name] for name in ("at", "tool_name", "task_id", "args_hash", "outcome")
+}
+EVENTS = {"issue": issues, "settle": settlements, "contradict": contradictions}
 writers: dict[str, st.SearchStrategy[Any]] = {
     "pid": st.integers(1, 2**22), "started": _TEXT, "boot_id": _TEXT, "pid_namespace": _TEXT, "machine": _TEXT,
     "opened_ts": st.just("2026-03-04T05:06:07.089Z"),
@@ -49,13 +53,13 @@ def record(kind: str) -> st.SearchStrategy[Any]:
     """A record of this kind, an entry of which may be wrong."""
     if kind == "writer":
         return some.object_of((), some.json_values, kind=st.just(kind), **writers)
-    event = some.object_of((), some.json_values, **(issues if kind == "issue" else settlements))
+    event = some.object_of((), some.json_values, **EVENTS[kind])
     return some.object_of(
         (), some.json_values, kind=st.just(kind), at=st.just("2026-03-04T05:06:07.089Z"), why=_TEXT, event=event
     )
 
 
-records = st.sampled_from(("writer", "issue", "issue", "settle")).flatmap(record)
+records = st.sampled_from(("writer", "issue", "issue", "settle", "contradict")).flatmap(record)
 _deep = st.builds(some.deep, records, st.integers(1, 1200), key=st.sampled_from((None, "kind", "event")))
 lines = some.files(some.mostly(records, _deep)).map(lambda data: data.replace(b"\n", b" "))
 
