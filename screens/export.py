@@ -18,7 +18,6 @@ from agent_ledger.engine.paths import in_data_folder
 from agent_ledger.engine.queries import call_json
 from agent_ledger.engine.records import Call
 from ledger_tui.sources.forms import csv_cell, document
-from ledger_tui.sources.outgoing import Hider
 
 from .calls_model import CallsModel
 from .feeds import LedgerFeed
@@ -59,6 +58,8 @@ async def export_calls(name: str, ledger: LedgerFeed, model: CallsModel) -> Expo
 
 def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> Exported:
     """Write these objects, which all have the same fields, to a new file. Raises ExportError."""
+    from ledger_tui.sources.outgoing import Hider  # The search for secrets takes long to load.
+
     path, kind = _target(name)
     hide = Hider()
     if kind == ".json":

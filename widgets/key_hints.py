@@ -64,38 +64,40 @@ class KeyHints(Widget):
             (right if binding.action in KEPT_RIGHT else left).setdefault(binding.action, hint)
         return list(left.values()), list(right.values())
 
-    def _placed(self, width: int) -> list[tuple[int, Hint]]:
-        """What fits, and the cell at which each begins."""
+    def _fitting(self, width: int) -> tuple[list[Hint], int, list[Hint]]:
+        """What fits at the left, the cells that stay free, and what stands at the right."""
         left, right = self._hints()
-        tail = width - sum(hint.size for hint in right)
-        placed: list[tuple[int, Hint]] = []
-        at = 1
+        free = width - 1 - sum(hint.size for hint in right)
+        fitting: list[Hint] = []
         for hint in left:
-            if at + hint.size > tail:
+            if hint.size > free:
                 break
-            placed.append((at, hint))
-            at += hint.size
-        at = max(at, tail)
-        for hint in right:
-            placed.append((at, hint))
-            at += hint.size
-        return placed
+            fitting.append(hint)
+            free -= hint.size
+        return fitting, max(0, free), right
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        cells: list[Cell] = []
-        end = 0
-        for at, hint in self._placed(width):
-            if at > end:
-                cells.append((" " * (at - end), ""))
-            cells += [(hint.shown, "hints--key"), (f" {hint.word}  ", "hints--text")]
-            end = at + hint.size
+        left, free, right = self._fitting(width)
+        cells: list[Cell] = [(" ", ""), *_cells(left), (" " * free, ""), *_cells(right)]
         base = self.rich_style
         segments = [Segment(text, self.get_component_rich_style(name) if name else base) for text, name in cells]
         return Strip(segments).crop_extend(0, width, base)
 
     def on_click(self, event: events.Click) -> None:
         """A click on a hint is its key."""
-        for at, hint in self._placed(self.size.width):
-            if at <= event.x < at + hint.size:
-                self.app.simulate_key(hint.key)
+        left, free, right = self._fitting(self.size.width)
+        at = 1
+        for gap, hints in ((0, left), (free, right)):
+            at += gap
+            for hint in hints:
+                if at <= event.x < at + hint.size:
+                    self.app.simulate_key(hint.key)
+                at += hint.size
+
+
+def _cells(hints: list[Hint]) -> list[Cell]:
+    out: list[Cell] = []
+    for hint in hints:
+        out += [(hint.shown, "hints--key"), (f" {hint.word}  ", "hints--text")]
+    return out

@@ -111,6 +111,7 @@ class LineList(Widget, can_focus=True):
         self._following = True
         self._painted: list[_Painted | None] = []
         self._bar: tuple[int, int] = (0, 0)
+        self._ground = Style()
         self._count = 0
         self._clicked = False
         """Did the last click hit a row?"""
@@ -135,7 +136,7 @@ class LineList(Widget, can_focus=True):
         raise NotImplementedError
 
     def heading_cells(self, width: int) -> Sequence[Cell]:
-        """Column titles, or nothing."""
+        """Column titles. A list that gives any has a line for them always."""
         return ()
 
     def empty_text(self) -> str:
@@ -252,7 +253,7 @@ class LineList(Widget, can_focus=True):
 
     @property
     def _heading_lines(self) -> int:
-        return 1 if self.heading_cells(self.size.width) else 0
+        return 0 if type(self).heading_cells is LineList.heading_cells else 1
 
     @property
     def _height(self) -> int:
@@ -279,6 +280,10 @@ class LineList(Widget, can_focus=True):
             return _Painted(((self.empty_text(), "line-list--quiet"),), False)
         return _Painted((), False)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._ground = self.rich_style  # Asks every ancestor, so not once a line.
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         height = self.size.height
         if len(self._painted) != height:
@@ -290,7 +295,7 @@ class LineList(Widget, can_focus=True):
         return self._strip(painted, y)
 
     def _strip(self, painted: _Painted, y: int) -> Strip:
-        base = self.rich_style
+        base = self._ground
         heading = y < self._heading_lines
         over = Style()
         if painted.cursor:
@@ -314,7 +319,7 @@ class LineList(Widget, can_focus=True):
         first, length = self._bar
         if length and first <= y < first + length:
             return Segment("▐", self.get_component_rich_style("line-list--bar"))
-        return Segment(" ", self.rich_style)
+        return Segment(" ", self._ground)
 
     # Events
 
