@@ -106,10 +106,31 @@ sys.exit(quick_start.opened(["--hermes-home", sys.argv[1]], {}))
 """
 
 
-def test_nothing_of_the_command_line_is_loaded(tmp_path: Path) -> None:
+APP = """
+import sys
+import ledger_tui.app, ledger_tui.personal
+print(*sorted(sys.modules))
+"""
+
+
+def loaded_by(program: str, *arguments: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded, as the program prints them."""
     done: Any = subprocess.run(
-        [sys.executable, "-c", LOADED, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
-    loaded = set(done.stdout.split())
+    return set(done.stdout.split())
+
+
+def test_the_app_starts_without_what_its_first_screen_does_not_need() -> None:
+    loaded = loaded_by(APP)
+    assert "screens.calls" in loaded
+    others = {f"screens.{name}" for name in ("help", "homes", "lineage", "policy", "posture", "record_check", "repair")}
+    engine = {f"agent_ledger.engine.{name}" for name in ("commands", "posture", "prompts", "recorder", "redact")}
+    readers = {"ledger_tui.routing.read", "ledger_tui.routing.survey", "agent_ledger.engine.chain.check"}
+    assert not loaded & (others | engine | readers | {"typer", "pydantic"})
+
+
+def test_nothing_of_the_command_line_is_loaded(tmp_path: Path) -> None:
+    loaded = loaded_by(LOADED, str(tmp_path))
     assert "ledger_tui.commands.place" in loaded
     assert not loaded & {"typer", "pydantic", "ledger_tui.cli", "ledger_tui.commands.status"}
