@@ -28,7 +28,7 @@ BATCH = 200
 _TURN_S = 0.5
 
 _UNUSABLE = (
-    KeyError, TypeError, ValueError, OverflowError, sqlite3.IntegrityError, sqlite3.ProgrammingError,
+    LookupError, AttributeError, TypeError, ValueError, OverflowError, sqlite3.IntegrityError, sqlite3.ProgrammingError,
     sqlite3.InterfaceError, sqlite3.DataError,
 )  # fmt: skip
 """Errors that lie in a record itself; all others lie in the file or the disk and pass."""

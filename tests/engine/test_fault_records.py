@@ -62,11 +62,23 @@ def test_a_spool_line_that_nobody_can_read_blocks_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("grace_s", b"9" * 40), ("grace_s", b"[1]"), ("at", b"1e17"), ("at", b"1e400"), ("at", b"NaN")]
+    ("name", "value"),
+    [
+        ("grace_s", b"9" * 40),
+        ("grace_s", b"[1]"),
+        ("at", b"1e17"),
+        ("at", b"1e400"),
+        ("at", b"NaN"),
+        ("conversation", b"[]"),
+        ("conversation", b"[[]]"),
+        ("conversation", b"7"),
+    ],
 )
 def test_an_event_that_no_ledger_can_take_blocks_nothing(home: Home, name: str, value: bytes) -> None:
     holder, writer, (issue, _) = spooled(home, "c1")
-    poison = re.sub(rb'("%s":)[0-9.]+' % name.encode(), rb"\g<1>" + value, issue).replace(b'"c1"', b'"poison"')
+    poison = re.sub(rb'("%s":)(?:[0-9.]+|\[[^]]*\])' % name.encode(), rb"\g<1>" + value, issue).replace(
+        b'"c1"', b'"poison"'
+    )
     assert poison != issue.replace(b'"c1"', b'"poison"')
     left_behind(home, 1, writer, poison, issue.replace(b'"c1"', b'"behind"'))
     left_behind(home, 2, writer, issue.replace(b'"c1"', b'"other"'))
