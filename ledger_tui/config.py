@@ -26,13 +26,17 @@ _MOST = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What counts. `theme` is "" for the program's own; `keys` has names of actions in the app to their keys."""
+    """What counts. `theme` is "" for the program's own; `keys` has names of actions in the app to their keys.
+
+    `homes` are those that `--all-profiles` is about where none is named; none for the usual one.
+    """
 
     theme: str = ""
     plain: bool = False
     refresh: Mapping[str, float] = field(default_factory=lambda: REFRESH)
     thresholds: Mapping[str, int] = field(default_factory=lambda: THRESHOLDS)
     keys: Mapping[str, str] = field(default_factory=dict)
+    homes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,18 @@ def parsed(text: str) -> tuple[Config, list[str]]:
     refresh = _numbers(found, "refresh", REFRESH, _SLOWEST_S, problems)
     thresholds = _numbers(found, "thresholds", THRESHOLDS, _MOST, problems)
     keys = _keys(found.pop("keys", {}), problems)
+    homes = _texts(found.pop("homes", []), "homes", problems)
     problems += [f"there is no setting {name!r}" for name in found]
     whole = {name: int(value) for name, value in thresholds.items()}
-    return Config(str(theme), bool(plain), {**REFRESH, **refresh}, {**THRESHOLDS, **whole}, keys), problems
+    return Config(str(theme), bool(plain), {**REFRESH, **refresh}, {**THRESHOLDS, **whole}, keys, homes), problems
+
+
+def _texts(found: Any, name: str, problems: list[str]) -> tuple[str, ...]:
+    """A list of texts, none of them empty."""
+    if isinstance(found, list) and all(isinstance(one, str) and one for one in found):
+        return tuple(found)
+    problems.append(f"{name} must be a list of texts")
+    return ()
 
 
 def _numbers(

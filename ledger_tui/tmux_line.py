@@ -62,16 +62,23 @@ def ledger_paths(options: dict[str, list[str]], environ: "os._Environ[str] | dic
     profiles, every = options.get("--profile", []), "--all-profiles" in options
     if not all(map(profile_name, profiles)) or (is_fleet(options) and "--state" in options) or (every and profiles):
         return None
-    given = options.get("--hermes-home") or [environ.get("HERMES_HOME") or "~/.hermes"]
-    homes = [os.path.abspath(os.path.expanduser(home)) for home in given]
+    given = options.get("--hermes-home") or (_of_settings() if every else [])
+    usual = [environ.get("HERMES_HOME") or "~/.hermes"]
+    homes = [os.path.abspath(os.path.expanduser(home)) for home in given or usual]
     if profiles:
         homes = [profile_home(home, profile) for home in homes for profile in profiles]
     for home in homes:
-        if not os.path.isdir(home) and (profiles or "--hermes-home" in options or os.path.lexists(home)):
+        if not os.path.isdir(home) and (profiles or given or os.path.lexists(home)):
             return None
     if every:
         homes = [one for home in homes for one in with_profiles(home)]
     return [os.path.join(home, "plugin-data", "agent-ledger", "ledger.db") for home in distinct(homes)]
+
+
+def _of_settings() -> list[str]:
+    from ledger_tui.config import load  # Only here: it takes longer than the rest.
+
+    return list(load().config.homes)
 
 
 def line(path: str, *, now: float, mono_now: float, unicode: bool) -> str:

@@ -70,7 +70,9 @@ def judged() -> tuple[Loaded, Mapping[str, str]]:
 def as_toml(config: Config, keys: Mapping[str, str]) -> str:
     """The settings as a file that says the same. Keys that are not changed stand there as remarks."""
     lines = [f"theme = {_text(config.theme)}" if config.theme else '# theme = "ledger-light"']
-    lines += [f"plain = {str(config.plain).lower()}", "", "[refresh]"]
+    lines.append(f"plain = {str(config.plain).lower()}")
+    lines.append(f"homes = [{', '.join(map(_text, config.homes))}]" if config.homes else '# homes = ["~/.hermes"]')
+    lines += ["", "[refresh]"]
     lines += [f"{name} = {value:g}" for name, value in config.refresh.items()]
     lines += ["", "[thresholds]", *(f"{name} = {value}" for name, value in config.thresholds.items()), "", "[keys]"]
     for name, usual in keys.items():

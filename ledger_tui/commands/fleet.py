@@ -15,6 +15,7 @@ from ledger_tui import homes
 from ledger_tui.commands.errors import DONE, UNREADABLE, CommandError, usage
 from ledger_tui.commands.output import say, warn
 from ledger_tui.commands.place import Place, place_of
+from ledger_tui.config import load
 from ledger_tui.sources.guard import SourceError
 
 COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor", "tmux")
@@ -105,7 +106,7 @@ def asked(
         raise usage("--ledger and --state name files of one home; leave them out where several homes are asked for.")
     if all_profiles and profiles:
         raise usage("--all-profiles and --profile exclude each other; choose one.")
-    given: Sequence[str | None] = hermes_homes or (None,)
+    given: Sequence[str | None] = hermes_homes or (load().config.homes if all_profiles else ()) or (None,)
     inside: Sequence[str | None] = profiles or (None,)
     named = [place_of(home, profile, None, None, environ) for home in given for profile in inside]
     found: dict[str, Place] = {}

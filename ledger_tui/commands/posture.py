@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -17,8 +17,9 @@ from ledger_tui.commands import export
 from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import DONE, unreadable, usage
 from ledger_tui.commands.fleet import Fleet, Round, one_home, say_in_turn
-from ledger_tui.commands.output import print_json, say, table, terminal_width
+from ledger_tui.commands.output import amount, print_json, say, table, terminal_width
 from ledger_tui.commands.place import Place
+from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.progress import progress
 from ledger_tui.commands.reading import count_rows
 from ledger_tui.commands.target import target
@@ -71,7 +72,7 @@ def show(
 ) -> int:
     """How risky the recorded activity looks: the score, and every finding behind it."""
     if ledger is None and isinstance(context.obj, Fleet):
-        return _of_fleet(context.obj, since, json=json)
+        return _of_fleet(context.obj, since, json=json, plain=asked_for_plain(context))
     place = _named(one_home(context, "posture LEDGER"), ledger)
     posture = scored(place, since=since_seconds(since, place.clock()), quiet=json)
     if json:
@@ -82,7 +83,7 @@ def show(
     return DONE
 
 
-def _of_fleet(fleet: Fleet, since: str | None, *, json: bool) -> int:
+def _of_fleet(fleet: Fleet, since: str | None, *, json: bool, plain: bool) -> int:
     """The same for several homes, the worst first; those without a score come last."""
     asked = Round(fleet)
     begin = since_seconds(since, fleet.places[0].clock())
@@ -90,11 +91,23 @@ def _of_fleet(fleet: Fleet, since: str | None, *, json: bool) -> int:
     if json:
         print_json([{"name": place.name, "home": place.home_text, **report.as_json(one)} for place, one in found])
         return asked.code
-    rows = [(place.name, "-" if one.score is None else str(one.score), str(len(one.findings))) for place, one in found]
-    for line in (*table(("NAME", "SCORE", "FINDINGS"), rows, width=terminal_width(), flexible=0), ""):
+    for line in _spoken(found) if plain else _overview(found):
         say(line)
+    say()
     say_in_turn((place, report.as_text(one, place.ledger_name)) for place, one in found)
     return asked.code
+
+
+def _overview(found: Sequence[tuple[Place, Posture]]) -> list[str]:
+    rows = [(place.name, "-" if one.score is None else str(one.score), str(len(one.findings))) for place, one in found]
+    return table(("NAME", "SCORE", "FINDINGS"), rows, width=terminal_width(), flexible=0)
+
+
+def _spoken(found: Sequence[tuple[Place, Posture]]) -> Iterator[str]:
+    """The same, to be read aloud."""
+    for place, one in found:
+        score = "no score" if one.score is None else f"score {one.score}"
+        yield f"{place.name}: {score}, {amount(len(one.findings), 'finding')}."
 
 
 def _worst(one: Posture) -> int:

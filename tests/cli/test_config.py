@@ -11,6 +11,8 @@ import pytest
 
 from ledger_tui.config import REFRESH, THRESHOLDS, Config, load, parsed
 
+from .fleets import home_with, two_profiles
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -142,3 +144,24 @@ def test_a_key_that_was_given_away_is_free(file: Path, program: Any) -> None:
     assert program("config", "check").out == f"{file} is fine.\n"
     file.unlink()
     assert program("config", "check").out == f"{file} does not exist; the defaults count.\n"
+
+
+def test_homes_are_those_of_all_profiles(file: Path, program: Any, home: Path, tmp_path: Path) -> None:
+    """Where none is named; a single home is asked for as ever."""
+    two_profiles(home)
+    home_with(tmp_path / "kim", {"status": "GHOST_REPORTED"}, {})
+    file.write_text(f'homes = ["{tmp_path}/kim", "~/{home.name}"]\n', encoding="utf-8")
+    assert [one["name"] for one in program("--all-profiles", "status", "--json").json] == [
+        "kim",
+        "home",
+        "idle",
+        "work",
+    ]
+    assert program("--all-profiles", "status", "--tmux").out == "▲1 overdue ◆2 ghost\n"
+    named = program("--hermes-home", str(home), "--all-profiles", "status", "--json").json
+    assert [one["name"] for one in named] == ["default", "idle", "work"]
+    assert program("status", "--json").json["home"] == str(home)
+    shown = program("config", "show").out
+    assert f'homes = ["{tmp_path}/kim", "~/home"]\n' in shown
+    file.write_text('homes = "~/.hermes"\n', encoding="utf-8")
+    assert load(file).problems == ("homes must be a list of texts",)

@@ -87,6 +87,8 @@ def test_posture_begins_with_the_worst(home: Path, program: Any, tmp_path: Path)
         [],
     ]
     assert lines[5] == f"bad: {paths['bad']}"
+    spoken = program(*given, "--plain", "posture").out.splitlines()
+    assert spoken[1:4] == ["good: score 100, 0 findings.", "none: no score, 0 findings.", ""]
 
 
 def test_posture_of_a_named_ledger_is_for_one_home(home: Path, program: Any, sentence: Any) -> None:

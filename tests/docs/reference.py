@@ -64,6 +64,7 @@ def _section(command: Command) -> Iterator[str]:
 def _settings() -> Iterator[str]:
     yield from ("## `config.toml`", "", "| setting | usual |", "| --- | --- |")
     yield from ("| `theme` | the program's own |", "| `plain` | `false` |")
+    yield "| `homes` | none |"
     yield from (f"| `refresh.{name}` | {value:g} |" for name, value in REFRESH.items())
     yield from (f"| `thresholds.{name}` | {value} |" for name, value in THRESHOLDS.items())
     yield "| `keys.ACTION` | see below |"
