@@ -50,6 +50,9 @@ from ledger_tui.commands.source import COMMANDS, ONLY, Shipped, every_shipped
 from ledger_tui.config import load
 from ledger_tui.serve import DRIVER
 
+_APP = (None, "serve")
+"""The app: it answers about several homes, and about what was shipped."""
+
 
 class Commands(TyperGroup):
     """The top group: whatever goes wrong below becomes one sentence and one exit code, never a traceback."""
@@ -149,14 +152,14 @@ def options(
     if source is not None:
         if hermes_home or profile or all_profiles or ledger is not None or state is not None:
             raise usage("--source names a ledger elsewhere; leave out what names a home or file here.")
-        if context.invoked_subcommand not in (None, *COMMANDS):
+        if context.invoked_subcommand not in (*_APP, *COMMANDS):
             raise usage(ONLY)
         context.obj = _shipped(context, source, host, all_hosts=all_hosts)
     else:
         context.obj = fleet.asked(
             hermes_home or (), profile or (), ledger, state, os.environ, all_profiles=all_profiles
         )
-    if context.invoked_subcommand not in (None, *fleet.COMMANDS):
+    if context.invoked_subcommand not in (*_APP, *fleet.COMMANDS):
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
         return plain_start.told(context.obj)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +291,11 @@ def test_no_line_of_calls_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyP
     lines = calls.in_columns([row], ["五月の予算の家" * 3])
     assert lines[0].startswith("HOME ")
     assert all(cell_len(line) <= width for line in lines)
+
+
+def test_the_browser_view_is_for_several_too(program: Any, sentence: Any, home: Path) -> None:
+    """It gets as far as the port, which is taken."""
+    two_profiles(home)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"Port {port} " in sentence(program("--all-profiles", "serve", "--port", port), 3)
