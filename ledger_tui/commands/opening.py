@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 
+from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place
 from ledger_tui.loading import loading
@@ -12,15 +14,10 @@ from ledger_tui.loading import loading
 def open_app(*places: Place) -> int:
     """Run the app until it is left. Raises CommandError (3) where the only place is not there.
 
-    Of several, each shows in its own line what is wrong with it.
+    Of several, each shows in its own line what is wrong with it; what cannot be brought from an engine is left out.
     """
-    several = len(places) > 1
-    for place in places:
-        if place.shipped is not None:
-            place.shipped.bring()
-        elif not several:
-            place.ledger_exists()
-            place.state_exists()
+    there, left_out = _at_hand(places)
+    several = len(there) > 1
     with loading():
         screen = importlib.import_module("ledger_tui.app")
         feeds = importlib.import_module("ledger_tui.home_feeds")
@@ -33,10 +30,31 @@ def open_app(*places: Place) -> int:
             name=place.name if several else "",
             shipped=place.shipped,
         )
-        for place in places
+        for place in there
     ]
     app = screen.LedgerApp(homes)
     problem = personal.settle(app)
-    if problem:
-        warn(problem)
+    app.first_word = " ".join([*([app.first_word] if app.first_word else []), *left_out])
+    for one in (problem, *left_out):
+        if one:
+            warn(one)
     return int(screen.run_blocking(app))
+
+
+def _at_hand(places: Sequence[Place]) -> tuple[list[Place], list[str]]:
+    """Those that can be opened, and what is wrong with each other one. Raises CommandError where none can."""
+    found: list[Place] = []
+    problems: list[str] = []
+    for place in places:
+        try:
+            if place.shipped is not None:
+                place.shipped.bring()
+            elif len(places) == 1:
+                place.ledger_exists()
+                place.state_exists()
+            found.append(place)
+        except CommandError as error:
+            if len(problems) + 1 == len(places):
+                raise
+            problems.append(f"{place.name}: {error.text}")
+    return found, problems

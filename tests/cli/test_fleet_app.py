@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 from ledger_tui import app as app_module
 from ledger_tui import cli
 from ledger_tui.app import LedgerApp
+from ledger_tui.commands.errors import CommandError, unreadable
+from ledger_tui.commands.opening import open_app
+from ledger_tui.commands.place import Place, place_of_shipped
+from ledger_tui.commands.source import Shipped
 
 from .fleets import broken, home_with
 
@@ -56,3 +61,24 @@ def test_a_home_alone_has_no_name(opened: list[LedgerApp], tmp_path: Path) -> No
     for options in ([], ["--all-profiles"]):
         assert cli.run(["--hermes-home", str(tmp_path), *options]) == 0
     assert [[home.name for home in app.homes] for app in opened] == [[""], [""]]
+
+
+def shipped(name: str) -> Place:
+    return replace(place_of_shipped(Shipped("postgresql://db.example/fleet", name), {}), name=name)
+
+
+def test_what_cannot_be_brought_is_told_of_and_takes_no_other_along(
+    opened: list[LedgerApp], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(_: Shipped) -> None:
+        raise unreadable("The engine does not answer.")
+
+    monkeypatch.setattr(Shipped, "bring", refused)
+    homes = [Place(path, path / "ledger.db", path / "state.db", name=path.name) for path in (tmp_path / "a", tmp_path)]
+    assert open_app(homes[0], shipped("ada"), homes[1]) == 0
+    (app,) = opened
+    assert [home.name for home in app.homes] == ["a", tmp_path.name]
+    assert app.first_word == "ada: The engine does not answer."
+    assert "ada: The engine does not answer.\n" in capsys.readouterr().err
+    with pytest.raises(CommandError, match="engine does not answer"):
+        open_app(shipped("ada"), shipped("bea"))
