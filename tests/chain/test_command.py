@@ -196,7 +196,7 @@ def test_mixed_damage_is_told_in_the_order_of_calls(made: Made, inside: Program)
 SLOW = """
 import sys, time
 from agent_ledger.engine.chain import check
-import ledger_tui.commands.progress as progress
+from agent_ledger import progress
 check.STEP = 1
 progress.LONG_S = progress.OFTEN_S = {long}
 usual = check._Check._is_as_written
