@@ -159,6 +159,11 @@ class LineList(Widget, can_focus=True):
         """Is the list at its top, showing what is new as it comes?"""
         return self._following
 
+    def index_at(self, y: int) -> int | None:
+        """The row that is drawn on a line of the list, None where there is none."""
+        index = self._top + y - self._heading_lines
+        return index if y >= self._heading_lines and index < self._count else None
+
     def select(self, key: Hashable) -> None:
         """Put the cursor on a row without telling anybody."""
         index = self.row_index(key)
@@ -352,7 +357,7 @@ class LineList(Widget, can_focus=True):
             # The row that the first click went to: another one may have moved under the pointer since.
             self.action_open()
             return
-        index = self._top + event.y - self._heading_lines
-        self._clicked = event.y >= self._heading_lines and 0 <= index < self._count
-        if self._clicked:
+        index = self.index_at(event.y)
+        self._clicked = index is not None
+        if index is not None:
             self._go(index)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -128,6 +129,18 @@ class SessionTree(LineList):
         if index is not None:
             self._go(index)
 
+    def on_click(self, event: events.Click) -> None:
+        """A click on a fold mark folds or unfolds; anywhere else it does what it does in every list."""
+        index = self.index_at(event.y)
+        if index is None:
+            return
+        row = self._rows.row(index)
+        lead, _, _ = _beginning(row, self.size.width - 1)
+        if row.fold and event.x == cell_len(lead) - 2:
+            event.prevent_default()
+            self._go(index)
+            self.action_toggle_fold()
+
     # Rows
 
     @property
@@ -156,9 +169,7 @@ class SessionTree(LineList):
         base = "tree--ghost" if row.ghost else "tree--quiet" if row.quiet else ""
         marked = f"tree--{row.style}" if row.style else base
         columns = _columns(width)
-        room = max(0, width - sum(size + 2 for _, size in columns))
-        below = f" ▲{short_count(row.below)}" if row.below else ""
-        lead = _lead(row, room - len(below))
+        lead, below, room = _beginning(row, width)
         glyph = f"{row.glyph} " if row.glyph else ""
         left = max(0, room - cell_len(lead) - cell_len(glyph) - len(below))
         cut = fit_tail if row.is_id else fit
@@ -173,6 +184,13 @@ class SessionTree(LineList):
             cells.append(("  ", ""))
             cells.append(_cell(row, name, size, marked, base or "tree--quiet"))
         return cells
+
+
+def _beginning(row: TreeRow, width: int) -> tuple[str, str, int]:
+    """Guides and fold mark, what of the row lies folded below it, and the cells for these and the name."""
+    room = max(0, width - sum(size + 2 for _, size in _columns(width)))
+    below = f" ▲{short_count(row.below)}" if row.below else ""
+    return _lead(row, room - len(below)), below, room
 
 
 def _columns(width: int) -> list[tuple[str, int]]:

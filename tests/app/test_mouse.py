@@ -24,7 +24,7 @@ from .conftest import Run, Start
 from .ledgers import Clock, Ledger, a_day
 from .sessions import INCIDENT_NOW, the_incident
 from .test_calls_screen import cursor_of, focused, rows_of
-from .test_lineage_screen import at_cursor
+from .test_lineage_screen import at_cursor, quiet
 from .test_lineage_screen import shown as lineage_shown
 
 
@@ -146,6 +146,23 @@ async def test_what_was_given_another_key_is_clicked_all_the_same(ledger: Ledger
         await run.until_shown("f2 Filter")
         await hint(run, "Filter")
         await run.until(lambda: run.calls.query_one(PromptBar).is_open, "the line to type into")
+
+
+async def test_a_click_on_a_fold_mark_folds(home: Path, clock: Clock, start: Start) -> None:
+    the_incident(home)
+    clock.now = INCIDENT_NOW
+    async with start((120, 36)) as run:
+        screen = await lineage_shown(run)
+        assert screen.model.view is not None
+        top = screen.query_one("#tree").region.y
+        before = run.text.splitlines()[top + 1]
+        await click(run, "#tree", before.index("▾"), 1, times=2)
+        await quiet(run)
+        assert run.front() is screen, "two clicks on it fold twice and open nothing"
+        assert run.text.splitlines()[top + 1] == before
+        await click(run, "#tree", before.index("▾"), 1)
+        await run.until(lambda: screen.model.view is not None and len(screen.model.view.lines) == 2, "one line less")
+        assert "▸" in run.text.splitlines()[top + 1]
 
 
 async def test_a_session_in_the_tree(home: Path, clock: Clock, start: Start) -> None:
