@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agent_ledger.engine.schema import TABLE_NAMES
+from agent_ledger.engine.schema import TABLE_NAMES, VERSION
 
 from .sound_homes import CALLS, SoundHome
 
@@ -102,6 +102,12 @@ def test_what_keeps_prune_from_its_work(sound: SoundHome) -> None:
     planted(sound, "CREATE TRIGGER NAME BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'never'); END")
     found = sound.examined()["foreign"]
     assert (found.state, "`prune` cannot make room" in found.text) == ("warn", True)
+
+
+def test_what_a_newer_plugin_made_is_its_own(sound: SoundHome) -> None:
+    planted(sound, REFUSING["new rows"][0])
+    planted(sound, f"PRAGMA user_version={VERSION + 1}")
+    assert sound.examined()["foreign"].state == "ok"
 
 
 def test_a_table_of_other_software_that_refuses_our_words(sound: SoundHome) -> None:

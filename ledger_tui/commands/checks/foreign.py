@@ -70,6 +70,8 @@ def things(reading: Reading) -> Check:
     """Triggers and indexes that are none of ours, and the tables themselves where other software made them."""
     if not reading.shape.columns:
         return Check("foreign", OK, "The ledger is empty as yet.")
+    if reading.shape.version > schema.VERSION:
+        return Check("foreign", OK, "A newer plugin made this ledger: what is its own and what is not, it knows.")
     tables, others = tables_of(reading.connection), _others(reading.connection)
     itself, _ = _tried(tables, None)
     if itself:
