@@ -9,6 +9,7 @@ import signal
 import socket as sockets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from .crowd import BACKLOG, Crowd
 from .guard import Guard, headers
 from .session import Session, size, words
 
@@ -41,6 +43,9 @@ _BIGGEST_MESSAGE = 1_048_576
 
 _CLOSING_S = 2.0
 
+_HEARTBEAT_S = 15.0
+"""So often a silent browser is asked whether it is there; half of that later it must have said so."""
+
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -49,13 +54,34 @@ def listen(port: int) -> sockets.socket:
     return sockets.create_server(("127.0.0.1", port))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Window:
+    """A window that is open, or whose app has not ended yet."""
+
+    request: web.Request
+    socket: web.WebSocketResponse
+
+    async def close(self, code: WSCloseCode = WSCloseCode.OK) -> None:
+        """As it is proper, as long as the browser plays its part."""
+        with suppress(TimeoutError, ConnectionError):
+            await asyncio.wait_for(self.socket.close(code=code), 2 * _CLOSING_S)
+        self.cut()
+
+    def cut(self) -> None:
+        """At once; what was not read by now is not sent."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
+
 class Server:
     """Serves the app that `command` starts, to windows that know the secret."""
 
     def __init__(self, command: Sequence[str], guard: Guard) -> None:
         self._command = tuple(command)
         self._guard = guard
-        self._open: dict[web.WebSocketResponse, Session] = {}
+        self._open: list[_Window] = []
+        self._changed = asyncio.Condition()
+        self._ended = False
         self._page = Template((_OURS / "page.html").read_text(encoding="utf-8"))
 
     @asynccontextmanager
@@ -72,12 +98,15 @@ class Server:
         app.on_response_prepare.append(_with_headers)
         app.on_shutdown.append(self._close)
         # No log of requests: the secret is in each of them.
-        runner = web.AppRunner(app, access_log=None, logger=_silent())
+        runner = web.AppRunner(app, access_log=None, logger=_silent(), shutdown_timeout=_CLOSING_S)
         await runner.setup()
+        assert runner.server is not None
+        crowd = Crowd(runner.server, lambda: [window.request.protocol for window in self._open])
+        answering = await asyncio.get_running_loop().create_server(crowd, sock=listening, backlog=BACKLOG)
         try:
-            await web.SockSite(runner, listening).start()
             yield
         finally:
+            answering.close()
             await runner.cleanup()
 
     @web.middleware
@@ -105,44 +134,63 @@ class Server:
 
     async def _window(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(
-            timeout=_CLOSING_S, heartbeat=15.0, compress=False, max_msg_size=_BIGGEST_MESSAGE
+            timeout=_CLOSING_S, heartbeat=_HEARTBEAT_S, compress=False, max_msg_size=_BIGGEST_MESSAGE
         )
-        if len(self._open) >= LIMIT:
+        window = _Window(request, socket)
+        if not await self._enter(window):
             await socket.prepare(request)
-            await socket.send_bytes(words(_FULL))
-            await socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
+            with suppress(ConnectionError):
+                await socket.send_bytes(words(_FULL))
+            await window.close(WSCloseCode.TRY_AGAIN_LATER)
             return socket
-        session = self._open[socket] = Session(self._command, socket)
         try:
             await socket.prepare(request)
-            await self._talk(request, socket, session)
+            await self._talk(window)
         finally:
-            try:
-                await session.stop()
-            finally:
-                del self._open[socket]
+            async with self._changed:
+                self._open.remove(window)
+                self._changed.notify_all()
         return socket
 
-    async def _talk(self, request: web.Request, socket: web.WebSocketResponse, session: Session) -> None:
-        """As long as the window is open and its app lives."""
+    async def _enter(self, window: _Window) -> bool:
+        """Is there a place? One that is about to be left is waited for: such is a page that is loaded again."""
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: self._ended or len(self._open) < LIMIT or not any(one.socket.closed for one in self._open)
+            )
+            if self._ended:
+                raise web.HTTPServiceUnavailable
+            if len(self._open) >= LIMIT:
+                return False
+            self._open.append(window)
+            return True
+
+    async def _talk(self, window: _Window) -> None:
+        """As long as the window is open and its app lives. Afterwards the process is gone."""
+        session = Session(self._command, window.socket, window.close, window.cut)
+        size_ = _asked(window.request, "width", 80), _asked(window.request, "height", 24)
         try:
-            await session.start(_asked(request, "width", 80), _asked(request, "height", 24))
+            await session.start(*size_)
         except OSError as error:
-            await socket.send_bytes(words(f"The app cannot be started ({error.strerror})."))
-            await socket.close()
+            with suppress(ConnectionError):
+                await window.socket.send_bytes(words(f"The app cannot be started ({error.strerror})."))
+            await window.close()
             return
-        async for message in socket:
-            if message.type is WSMsgType.TEXT:
-                await session.take(_decoded(message.data))
+        try:
+            with suppress(TimeoutError):
+                async for message in window.socket:
+                    if message.type is WSMsgType.TEXT:
+                        await session.take(_decoded(message.data))
+        finally:
+            await session.stop()
 
     async def _close(self, _: web.Application) -> None:
-        await asyncio.gather(*(_close(socket, session) for socket, session in list(self._open.items())))
-
-
-async def _close(socket: web.WebSocketResponse, session: Session) -> None:
-    with suppress(TimeoutError, ConnectionError, RuntimeError):  # The last: it has not even begun.
-        await asyncio.wait_for(socket.close(code=WSCloseCode.GOING_AWAY), 2 * _CLOSING_S)
-    await session.stop()
+        self._ended = True
+        async with self._changed:
+            self._changed.notify_all()
+        await asyncio.gather(*(window.close(WSCloseCode.GOING_AWAY) for window in list(self._open)))
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._open)
 
 
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:

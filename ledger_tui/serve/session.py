@@ -6,7 +6,7 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,14 +31,24 @@ _GRACE_S = 20.0
 _KEPT = 65_536
 """Bytes of what an app said at its end."""
 
+_TOLD_S = 2.0
+"""How long a window may take to be told of that."""
+
 
 class Session(AppService):
-    """The process lives as long as the window: started with it, ended with it."""
+    """The process lives as long as the window: started with it, ended with it.
 
-    def __init__(self, command: Sequence[str], socket: web.WebSocketResponse) -> None:
-        async def close() -> None:
-            await socket.close()
+    `close` closes the window and waits for no browser that does not even read; `cut` lets go at once what it was still
+    to be sent.
+    """
 
+    def __init__(
+        self,
+        command: Sequence[str],
+        socket: web.WebSocketResponse,
+        close: Callable[[], Awaitable[None]],
+        cut: Callable[[], None],
+    ) -> None:
         super().__init__(
             shlex.join(command),
             write_bytes=socket.send_bytes,
@@ -48,31 +58,38 @@ class Session(AppService):
         )
         self._words = tuple(command)
         self._said = b""
-        self._ending = asyncio.Lock()
+        self._cut = cut
+        self._parting = False
 
     async def take(self, message: object) -> None:
-        """One message of the page, decoded: keys or a size. Others are passed over; the app always has the keys."""
-        match message:
-            case ["stdin", str(keys)]:
-                await self.send_bytes(keys.encode("utf-8", "replace"))
-            case ["resize", {"width": int(width), "height": int(height)}]:
-                await self.set_terminal_size(size(width), size(height))
+        """One message of the page, decoded: keys or a size. Others are passed over; the app always has the keys.
+
+        Raises TimeoutError where the app has long taken none.
+        """
+        async with asyncio.timeout(_GRACE_S):
+            match message:
+                case ["stdin", str(keys)]:
+                    await self.send_bytes(keys.encode("utf-8", "replace"))
+                case ["resize", {"width": int(width), "height": int(height)}]:
+                    await self.set_terminal_size(size(width), size(height))
 
     async def stop(self) -> None:
         """End the app, in the end by force, and wait until its process is gone."""
-        async with self._ending:
-            process, reading = self._process, self._task
-            if process is None or reading is None:
-                return
-            await self.send_meta({"type": "quit"})
-            self.stdin.close()
-            try:
-                await asyncio.wait_for(process.wait(), _GRACE_S)
-            except TimeoutError:
-                process.kill()
+        process, reading = self._process, self._task
+        if process is None or reading is None:
+            return
+        if not self._parting:
+            self._cut()  # What the app still draws must flow, or it could not end.
+        try:
+            async with asyncio.timeout(_GRACE_S):
+                await self.send_meta({"type": "quit"})
+                self.stdin.close()
                 await process.wait()
-            await reading
-            self._task = None
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        await reading
 
     async def run(self) -> None:
         """Hand on what the app draws until its process ends, then close the window."""
@@ -90,15 +107,28 @@ class Session(AppService):
                 payload = await stdout.readexactly(int.from_bytes(length, "big"))
                 if kind == b"D":
                     await self.on_data(payload)
+        while await stdout.read(_KEPT):  # It must flow even where it makes no sense.
+            pass
         await listening
-        if await self._process.wait():
-            await self.on_data(last_words(self._said))
-        with suppress(ConnectionError):
-            await self.remote_close()
+        failed = await self._process.wait() != 0
+        self._parting = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TOLD_S):
+                if failed:
+                    await self.on_data(last_words(self._said))
+        await self.remote_close()
 
     async def on_data(self, payload: bytes) -> None:
-        with suppress(ConnectionError):  # The window is gone; what is still drawn must flow all the same.
+        """Draw in the window. Where that is gone, what is still drawn must flow all the same."""
+        try:
             await super().on_data(payload)
+        except ConnectionError:
+            pass
+        except asyncio.CancelledError:
+            # A ping that waited for the same, and was given up, takes this along; nobody meant us.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
         while said := await stderr.read(4096):
@@ -109,7 +139,7 @@ class Session(AppService):
         environment = super()._build_environment(width, height)
         environment["TEXTUAL_DRIVER"] = DRIVER
         environment["TERM"] = "xterm-256color"
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        environment["PYTHONPATH"] = os.pathsep.join((root, *_in_full(os.environ.get("PYTHONPATH", ""))))
         return environment
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> asyncio.subprocess.Process:
@@ -128,7 +158,14 @@ class Session(AppService):
 
 def app_command(options: Sequence[str]) -> list[str]:
     """The command line of the app itself; nothing is imported from the folder in which it is started."""
-    return [sys.executable, "-P", "-m", "ledger_tui", *options]
+    flags = sys.flags
+    also = [flag for flag, given in (("-E", flags.ignore_environment), ("-s", flags.no_user_site)) if given]
+    return [sys.executable, *also, "-P", "-m", "ledger_tui", *options]
+
+
+def _in_full(path: str) -> list[str]:
+    """The folders of a search path that are named in full; an empty one would mean the folder of the start, too."""
+    return [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]
 
 
 def size(cells: int) -> int:

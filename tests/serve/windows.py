@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -67,3 +68,38 @@ class Window:
         if message.type is aiohttp.WSMsgType.BINARY:
             self._stream.feed(_UNKNOWN.sub(b"", message.data))
         return message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT)
+
+
+class Deaf:
+    """A browser that never reads, and answers no ping. Open as long as the `async with` lasts."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, url: str) -> AsyncIterator[Self]:
+        host = url.split("/")[2]
+        name, _, port = host.partition(":")
+        # The reader takes so little that everything else stays in the socket, and then at the server.
+        _, writer = await asyncio.open_connection(name, int(port), limit=1)
+        try:
+            writer.write(
+                f"GET {url.partition(host)[2]}ws HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+                "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+            )
+            yield cls(writer)
+        finally:
+            writer.transport.abort()
+
+    async def press(self, keys: str) -> None:
+        """At most 65,535 bytes as a message."""
+        said = json.dumps(["stdin", keys]).encode()
+        self._writer.write(b"\x81\xfe" + len(said).to_bytes(2, "big") + bytes(4) + said)
+        await self._writer.drain()
+
+    async def leave(self) -> None:
+        """Say so, as a browser does, but stay connected."""
+        self._writer.write(b"\x88\x80" + bytes(4))
+        await self._writer.drain()
