@@ -120,17 +120,17 @@ async def test_a_page_may_be_loaded_again_while_all_places_are_taken(tmp_path: P
 
 async def test_connections_that_say_nothing_take_nobody_else_s() -> None:
     async with running(QUITS) as guard, Window.opened(guard.url) as window, AsyncExitStack() as stack:
-        readers = []
+        silent = []
         for _ in range(MOST + 9):
             reader, writer = await asyncio.open_connection("127.0.0.1", guard.port)
             stack.callback(writer.transport.abort)
             writer.write(b"GET /")
-            readers.append(reader)
+            silent.append((reader, writer))
         assert (await asked(guard.url))[0] == 200
-        for reader in readers[:9]:
+        for reader, _ in silent[:9]:
             with suppress(ConnectionError):
                 assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
-        assert not readers[-1].at_eof()
+        assert not silent[-1][0].at_eof()
         await window.press("still here")
         await window.until("D still here")
 
