@@ -60,7 +60,11 @@ def _told(url: str, until_the_end: ExitStack, *, show: bool) -> None:
     if show:
         from ledger_tui.serve import opening
 
-        address = until_the_end.enter_context(opening.leading_to(url))
+        try:
+            address = until_the_end.enter_context(opening.leading_to(url))
+        except OSError as error:
+            warn(f"The page that leads there cannot be written ({error.strerror}); open the address yourself.")
+            return
         threading.Thread(target=_show, args=(address,), daemon=True).start()  # A browser in the terminal holds it.
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
+import tempfile
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +101,25 @@ def test_the_app_is_told_what_stood_before(home: Path, monkeypatch: pytest.Monke
 def test_it_listens_on_this_machine_only() -> None:
     with server.listen(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_without_room_for_the_page_that_leads_there_the_address_is_still_good(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def at_once(_: server.Server, listening: socket.socket, ready: Callable[[], None]) -> None:
+        ready()
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    monkeypatch.setattr(server, "until_ended", at_once)
+    assert cli.run(["--hermes-home", str(home), "serve", "--open"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("http://127.0.0.1:")
+    assert err == (
+        "The page that leads there cannot be written (No space left on device); open the address yourself.\n"
+    )
 
 
 def test_a_browser_comes_from_no_folder_that_the_path_does_not_name_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
