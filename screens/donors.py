@@ -23,6 +23,7 @@ from widgets.prompt_bar import PromptBar
 from . import lineage_words
 from .feeds import Desk
 from .repair_model import RepairModel
+from .sessions_looker import SessionsLooker
 
 MESSAGES = 3
 WIDE = 108
@@ -55,7 +56,7 @@ class SessionColumn(VerticalScroll, can_focus=True):
         self.scroll_relative(y=lines, animate=False)
 
 
-class DonorsScreen(ModalScreen[tuple[str, str] | None]):
+class DonorsScreen(SessionsLooker, ModalScreen[tuple[str, str] | None]):
     """Gives the chosen donor's id and the reason that was typed, or None."""
 
     CSS_PATH = "donors.tcss"
@@ -134,15 +135,6 @@ class DonorsScreen(ModalScreen[tuple[str, str] | None]):
         columns = list(self.query(SessionColumn))
         columns[min(1, len(columns) - 1)].focus()
         self._read()
-
-    def on_screen_resume(self) -> None:
-        self._desk.lineage.look(self)
-
-    def on_screen_suspend(self) -> None:
-        self._desk.lineage.leave(self)
-
-    def on_unmount(self) -> None:
-        self._desk.lineage.leave(self)
 
     def on_resize(self, event: events.Resize) -> None:
         """Two side by side on any screen, three on a wide one."""

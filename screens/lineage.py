@@ -35,6 +35,7 @@ from .repair_model import concerned
 from .repair_walk import RepairWalkScreen
 from .session_card import SessionCard
 from .session_details import SessionDetailsScreen
+from .sessions_looker import SessionsLooker
 
 QUIET_S = 0.15
 """The cursor rests that long before the messages of its row are read."""
@@ -42,7 +43,7 @@ QUIET_S = 0.15
 MESSAGES = 3
 
 
-class LineageScreen(RecordScreen):
+class LineageScreen(SessionsLooker, RecordScreen):
     """Which session goes on from which, and which lost its way."""
 
     CSS_PATH = "lineage.tcss"
@@ -110,13 +111,6 @@ class LineageScreen(RecordScreen):
         return self._tree
 
     # What happens outside
-
-    def on_screen_resume(self) -> None:
-        self._desk.lineage.look(self)
-        super().on_screen_resume()
-
-    def on_screen_suspend(self) -> None:
-        self._desk.lineage.leave(self)
 
     def _survey_changed(self, change: SurveyChange) -> None:
         self._change = change

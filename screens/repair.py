@@ -30,6 +30,7 @@ from .record_screen import RecordScreen
 from .repair_model import RepairModel
 from .repair_run import OTHER_STANDING, Refusal, RepairRun, Standing, who
 from .repair_walk import UNDO, RepairWalkScreen
+from .sessions_looker import SessionsLooker
 
 LOOK_S = 2.0
 """How often the folder of repairs is looked at: a command may have made one."""
@@ -38,7 +39,7 @@ STOPPED_TOO = f"{UNDO} stopped"
 """The same as the word itself, with the statement that everything is stopped, for what cannot be seen."""
 
 
-class RepairScreen(RecordScreen):
+class RepairScreen(SessionsLooker, RecordScreen):
     """What can be repaired, and what was."""
 
     CSS_PATH = "repair.tcss"
@@ -93,12 +94,7 @@ class RepairScreen(RecordScreen):
     # What happens outside
 
     def on_screen_resume(self) -> None:
-        self._desk.lineage.look(self)
         self._look()
-        super().on_screen_resume()
-
-    def on_screen_suspend(self) -> None:
-        self._desk.lineage.leave(self)
 
     def _survey_changed(self, change: SurveyChange) -> None:
         self._change = change

@@ -26,6 +26,7 @@ from .feeds import Desk
 from .repair_model import ACCEPT, CHOSEN, DORMANT, END, SKIP, Finding, RepairModel
 from .repair_panes import CHANGE, FINDINGS, PANES, PROOF, SAFETY, STEPS, WRITE, RepairPanes
 from .repair_run import OTHER_STANDING, Refusal, Standing, by_whom, who
+from .sessions_looker import SessionsLooker
 
 __all__ = ["CHANGE", "FINDINGS", "PROOF", "SAFETY", "STEPS", "WRITE", "RepairWalkScreen"]
 
@@ -48,7 +49,7 @@ class Question:
     standing: Standing = (None, "")
 
 
-class RepairWalkScreen(RepairPanes):
+class RepairWalkScreen(SessionsLooker, RepairPanes):
     """Opened over the Lineage or the Repair screen."""
 
     CSS_PATH = "repair_walk.tcss"
@@ -84,15 +85,6 @@ class RepairWalkScreen(RepairPanes):
         self.set_interval(TELL_S, self._tell)
         self._go(SAFETY)
         self._check()
-
-    def on_screen_resume(self) -> None:
-        self._desk.lineage.look(self)
-
-    def on_screen_suspend(self) -> None:
-        self._desk.lineage.leave(self)
-
-    def on_unmount(self) -> None:
-        self._desk.lineage.leave(self)
 
     # What happens outside
 

@@ -17,12 +17,13 @@ from widgets.session_details import SessionDetails
 from .feeds import Desk
 from .lineage_model import LineageModel
 from .session_card import SessionCard
+from .sessions_looker import SessionsLooker
 
 MESSAGES = 10
 """Messages that are shown from either end."""
 
 
-class SessionDetailsScreen(Screen[None]):
+class SessionDetailsScreen(SessionsLooker, Screen[None]):
     """Opened from the tree; closed by q or backspace."""
 
     CSS_PATH = "session_details.tcss"
@@ -49,15 +50,6 @@ class SessionDetailsScreen(Screen[None]):
         details.focus()
         self._card.paint(details)
         self._read()
-
-    def on_screen_resume(self) -> None:
-        self._desk.lineage.look(self)
-
-    def on_screen_suspend(self) -> None:
-        self._desk.lineage.leave(self)
-
-    def on_unmount(self) -> None:
-        self._desk.lineage.leave(self)
 
     def _changed(self, change: SurveyChange) -> None:
         if change.fresh:

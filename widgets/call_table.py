@@ -13,7 +13,8 @@ from agent_ledger.engine.evidence.verdict import VERDICTS
 from agent_ledger.engine.records import STATES, Call, utc_seconds
 
 from .call_text import error_type, gist, outcome, took_ms
-from .line_list import Cell, LineList
+from .counted_list import CountedList
+from .line_list import Cell
 from .look import (
     GLYPHS,
     VERDICT_GLYPHS,
@@ -225,7 +226,7 @@ SETTLED_COLUMNS = (
 )
 
 
-class CallTable(LineList):
+class CallTable(CountedList):
     """A pane of calls under one line that is both its title and its column titles."""
 
     DEFAULT_CSS = """
@@ -268,20 +269,12 @@ class CallTable(LineList):
         super().__init__(id=id, follow=follow)
         self._title = title
         self._rows, self._facts, self._columns = rows, facts, columns
-        self._count_text = ""
-        self._empty = ""
         self._one_session = False
 
     def show(self, rows: CallRows, *, one_session: bool) -> None:
         """Another set of rows. `one_session`: all of one, so its column would say the same everywhere."""
         self._rows, self._one_session = rows, one_session
         self.reset()
-
-    def say(self, *, count: str, empty: str) -> None:
-        """How many rows the title names, and the sentence that stands where rows would be."""
-        if (count, empty) != (self._count_text, self._empty):
-            self._count_text, self._empty = count, empty
-            self.repaint_lines()
 
     @property
     def row_count(self) -> int:
@@ -322,9 +315,6 @@ class CallTable(LineList):
         for column, size in self._layout(width):
             line += (fit_right(column.title, size) if column.right else fit(column.title, size)) + "  "
         return line
-
-    def empty_text(self) -> str:
-        return f" {self._empty}"
 
     def _layout(self, width: int) -> list[tuple[Column, int]]:
         """The columns that fit, with their final widths."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from .line_list import Cell, LineList
+from .counted_list import CountedList
+from .line_list import Cell
 from .look import fit, fit_right, fit_tail
 
 Record = TypeVar("Record")
@@ -45,7 +46,7 @@ class Field(Generic[Record]):
         return self.roomy[1] if self.roomy and table >= self.roomy[0] else self.width
 
 
-class RecordTable(LineList, Generic[Record]):
+class RecordTable(CountedList, Generic[Record]):
     """Records under one line that is both the table's title and its column titles."""
 
     DEFAULT_CSS = """
@@ -78,14 +79,6 @@ class RecordTable(LineList, Generic[Record]):
     ) -> None:
         super().__init__(id=id, follow=follow)
         self._title, self._records, self._fields = title, records, fields
-        self._count_text = ""
-        self._empty = ""
-
-    def say(self, *, count: str, empty: str) -> None:
-        """How many rows the title names, and the sentence that stands where rows would be."""
-        if (count, empty) != (self._count_text, self._empty):
-            self._count_text, self._empty = count, empty
-            self.repaint_lines()
 
     @property
     def row_count(self) -> int:
@@ -113,9 +106,6 @@ class RecordTable(LineList, Generic[Record]):
             line += (fit_right(field.title, size) if field.right else fit(field.title, size)) + "  "
         title = f" {self._title} {self._count_text} " if self._title else ""
         return [(title, "line-list--title"), (line[len(title) :], "")]
-
-    def empty_text(self) -> str:
-        return f" {self._empty}"
 
     def _layout(self, width: int) -> list[tuple[Field[Any], int]]:
         """The columns that fit, with their final widths."""

@@ -11,7 +11,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from .line_list import Cell, LineList
+from .counted_list import CountedList
+from .line_list import Cell
 from .look import fit, fit_right, fit_tail, short_count
 
 KIND_FROM, MESSAGES_FROM, ACTIVE_FROM, SOURCE_FROM, END_FROM = 50, 58, 72, 86, 108
@@ -58,7 +59,7 @@ class TreeRows(Protocol):
     def row(self, index: int) -> TreeRow: ...
 
 
-class SessionTree(LineList):
+class SessionTree(CountedList):
     """The forest of sessions. What folds is told to the screen, which holds the rows."""
 
     DEFAULT_CSS = """
@@ -101,14 +102,6 @@ class SessionTree(LineList):
     def __init__(self, rows: TreeRows, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._rows = rows
-        self._empty = ""
-        self._said = ""
-
-    def say(self, *, count: str, empty: str) -> None:
-        """What the title counts, and the sentence that stands where rows would be."""
-        if (count, empty) != (self._said, self._empty):
-            self._said, self._empty = count, empty
-            self.repaint_lines()
 
     # Keys
 
@@ -153,11 +146,8 @@ class SessionTree(LineList):
     def row_index(self, key: Hashable) -> int | None:
         return self._rows.index(key)
 
-    def empty_text(self) -> str:
-        return f" {self._empty}"
-
     def heading_cells(self, width: int) -> Sequence[Cell]:
-        title = f" Sessions {self._said} "
+        title = f" Sessions {self._count_text} "
         columns = "".join(
             "  " + (fit_right(name, size) if name in {"MSGS", "LAST ACTIVE"} else fit(name, size))
             for name, size in _columns(width)
