@@ -8,6 +8,8 @@ from ledger_tui import quick_start, tmux_line
 
 def main() -> None:
     """Run the command line and leave with its exit code. The tmux line is answered before anything heavy loads."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - open until the end
     if sys.stdout is None or sys.stderr is None:  # Started with one of them closed.
         nowhere = open(os.devnull, "w")  # noqa: SIM115 - open until the end
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere

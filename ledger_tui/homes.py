@@ -27,6 +27,17 @@ def with_profiles(home: str) -> list[str]:
     return [home, *(one for one in below if profile_name(os.path.basename(one)))]
 
 
+def unlisted(home: str) -> str:
+    """Why nobody can tell which profiles a home has; empty where that can be told, also where there are none."""
+    try:
+        os.scandir(os.path.join(home, "profiles")).close()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
 def distinct(homes: list[str]) -> list[str]:
     """Each folder once, under the first of its paths."""
     found: dict[str, str] = {}
@@ -43,7 +54,11 @@ def names(homes: list[str]) -> list[str]:
     taken: dict[str, int] = {}
     for name in (name for choice in choices for name in choice):
         taken[name] = taken.get(name, 0) + 1
-    return [next((name for name in choice if taken[name] == 1), choice[-1]) for choice in choices]
+    found = [next((name for name in choice if taken[name] == 1), choice[-1]) for choice in choices]
+    # Paths that differ in what is not shown of them are numbered.
+    return [
+        name if found.count(name) == 1 else f"{name} ({found[: at + 1].count(name)})" for at, name in enumerate(found)
+    ]
 
 
 def _choices(home: str, *, default: bool) -> list[str]:
@@ -68,6 +83,7 @@ def _folders(folder: str) -> list[str]:
     """The folders in a folder, by name; none in one that cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.path for entry in entries if entry.is_dir())
+            # Not `entry.is_dir()`: a link that leads round in a circle would end the list for all of them.
+            return sorted(entry.path for entry in entries if os.path.isdir(entry.path))
     except OSError:
         return []

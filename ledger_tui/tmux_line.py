@@ -10,7 +10,7 @@ import sys
 import time
 from datetime import UTC, datetime
 
-from ledger_tui.homes import distinct, profile_home, profile_name, with_profiles
+from ledger_tui.homes import distinct, profile_home, profile_name, unlisted, with_profiles
 
 WIDTH = 40
 """Cells that the line may take in the status bar."""
@@ -71,6 +71,8 @@ def ledger_paths(options: dict[str, list[str]], environ: "os._Environ[str] | dic
         if not os.path.isdir(home) and (profiles or given or os.path.lexists(home)):
             return None
     if every:
+        if any(map(unlisted, homes)):
+            return None
         homes = [one for home in homes for one in with_profiles(home)]
     return [os.path.join(home, "plugin-data", "agent-ledger", "ledger.db") for home in distinct(homes)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,20 +22,28 @@ from ledger_tui.sources.guard import SourceError
 COMMANDS = ("status", "calls", "watch", "sessions", "posture", "doctor", "tmux")
 """What answers about several homes at once."""
 
+_FILES, _FILES_EACH = 256, 12
+"""Files that may have to be open at once: by the program, and of each home (two connections to each of its databases,
+each with the file, its log and what they share)."""
+
 _T = TypeVar("_T")
 
 
 class Fleet:
     """Several homes, each with a name of its own: inert, and as short as it can be. One where only one was found."""
 
-    def __init__(self, find: Callable[[], Iterable[Place]]) -> None:
+    def __init__(self, find: Callable[[], Iterable[Place]], *, unlisted: int = 0) -> None:
         """`find` is asked once, when a command wants to know them: `--help` does not."""
         self._find = find
+        self.unlisted = unlisted
+        """Of so many homes nobody can tell which profiles there are."""
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """In the order in which they were asked for. Raises CommandError where they cannot be found."""
-        return tuple(self._find())
+        found = tuple(self._find())
+        _make_room(len(found))
+        return found
 
 
 @dataclass(slots=True)
@@ -75,7 +84,7 @@ class Round:
     @property
     def code(self) -> int:
         """How the command ends for all that."""
-        return UNREADABLE if self.failed else DONE
+        return UNREADABLE if self.failed or self.fleet.unlisted else DONE
 
 
 def say_in_turn(parts: Iterable[tuple[Place, Iterable[str]]]) -> None:
@@ -83,6 +92,20 @@ def say_in_turn(parts: Iterable[tuple[Place, Iterable[str]]]) -> None:
     for number, (place, lines) in enumerate(parts):
         for line in (*([""] if number else []), f"{place.name}: {inert(place.home_text)}", *lines):
             say(line)
+
+
+def _make_room(homes: int) -> None:
+    """Several homes keep more files open than many systems allow a program unless it asks for more."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _FILES + homes * _FILES_EACH
+    wanted = needed if most == resource.RLIM_INFINITY else min(needed, most)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        with contextlib.suppress(OSError, ValueError):  # Then as many homes are read as there is room for.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _lazily(ask: Callable[[Place], _T], place: Place) -> Iterator[_T]:
@@ -117,7 +140,15 @@ def asked(
     paths = homes.distinct(list(found))
     called = zip(paths, homes.names([inert(path) for path in paths]), strict=True)
     places = [replace(found[path], name=name) for path, name in called]
-    return Fleet(lambda: places)
+    return Fleet(lambda: places, unlisted=sum(map(_unlisted, named)) if all_profiles else 0)
+
+
+def _unlisted(place: Place) -> bool:
+    """Says so where nobody can tell which profiles a home has."""
+    why = homes.unlisted(str(place.home))
+    if why:
+        warn(f"The profiles of {place.home} cannot be listed ({why}); they are left out.")
+    return bool(why)
 
 
 def places_of(context: typer.Context) -> tuple[Place, ...]:

@@ -125,6 +125,8 @@ def place_of(
 
 def _path(text: str, option: str) -> Path:
     try:
+        if "\0" in text:  # A file of settings may say so; where such a path is used, no two calls fail alike.
+            raise ValueError
         return Path(os.path.abspath(Path(text).expanduser()))
     except (RuntimeError, ValueError) as error:
         raise usage(f"{option}: the path {text!r} cannot be resolved; write it out in full.") from error

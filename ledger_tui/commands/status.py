@@ -231,11 +231,11 @@ def _of_fleet(fleet: Fleet, fail_on: str | None, *, json: bool, tmux: bool, plai
 
 
 def _sums(fleet: Fleet, asked: Round) -> str:
-    """One line for a status bar; a home that is not there counts as one that cannot be read."""
+    """One line for a status bar; a home that is not there, or whose profiles nobody can list, counts as unread."""
     there = [str(place.ledger) for place, _ in asked.each(Place.need_home)]
     unicode = tmux_line.speaks_unicode(os.environ, sys.stdout.encoding)
-    now = fleet.places[0]
-    return tmux_line.sums(there, now=now.clock(), mono_now=now.mono_clock(), unicode=unicode, missing=len(asked.failed))
+    now, missing = fleet.places[0], len(asked.failed) + fleet.unlisted
+    return tmux_line.sums(there, now=now.clock(), mono_now=now.mono_clock(), unicode=unicode, missing=missing)
 
 
 def _asked(place: Place, fail_on: str | None) -> tuple[dict[str, Any], list[SourceError]]:

@@ -22,7 +22,15 @@ TICK_MS = 1000
 POLL_S = 0.2
 """Beat where the directory cannot be watched."""
 
+MOST_WATCHED = 32
+"""Databases that are watched at once. Each keeps one of the 40 threads that watching has, so that with more of them all
+would wait for their turn; and of 128 watches that a system gives a person, other programs need some. The others are
+looked at with every tick."""
+
 _SETTING_UP_S = 0.1
+
+_watched: set[object] = set()
+"""What is being watched, each by an object of its own."""
 
 
 async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -> AsyncGenerator[None, None]:
@@ -31,16 +39,23 @@ async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -
     Watches the folder: the file alone stays silent when a commit goes to the `-wal`, and after a rename.
     Not its `-shm`, which readers touch themselves, and not what lies below: that may be a whole tree.
     """
+    this = object()
     while True:
         yield
         real = _target(path)
+        if len(_watched) >= MOST_WATCHED:
+            await asyncio.sleep(tick_ms / 1000)
+            continue
         if network_mount(real) is None:
+            _watched.add(this)
             try:
                 async with aclosing(_watch(path, real, tick_ms)) as events:
                     async for _ in events:
                         yield
             except (OSError, RuntimeError):
                 pass  # The folder went away, or the system has no watch left to give.
+            finally:
+                _watched.discard(this)
         await asyncio.sleep(poll_s)
 
 

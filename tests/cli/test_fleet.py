@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import errno
+import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
-from ledger_tui import homes
+from ledger_tui import config, homes
 from ledger_tui.commands import calls, fleet_status
 from ledger_tui.commands.errors import USAGE, CommandError
 from ledger_tui.commands.fleet import Fleet, Round, asked
 from ledger_tui.commands.place import Place
 from ledger_tui.sources.guard import SourceError
 
+from .conftest import ROOT
 from .fleets import broken, home_with, two_profiles
 
 
@@ -91,6 +95,47 @@ def test_a_home_is_shown_once(tmp_path: Path) -> None:
     assert called(str(tmp_path / "kim"), str(tmp_path / "again"), str(tmp_path / "kim")) == [
         ("kim", str(tmp_path / "kim"))
     ]
+
+
+def test_a_link_in_a_circle_takes_no_profile_along(tmp_path: Path) -> None:
+    two_profiles(tmp_path)
+    (tmp_path / "profiles" / "circle").symlink_to("circle")
+    assert [name for name, _ in called(str(tmp_path), every=True)] == ["default", "idle", "work"]
+
+
+@pytest.mark.parametrize("profiles", ["circle", "missing", "file"])
+def test_profiles_that_nobody_can_list_are_told(program: Any, sentence: Any, home: Path, profiles: str) -> None:
+    home_with(home, {"status": "GHOST_REPORTED", "at": 300})
+    if profiles == "circle":
+        (home / "profiles").symlink_to("profiles")
+    elif profiles == "file":
+        (home / "profiles").touch()
+    found = program("--all-profiles", "calls", "--json")
+    line = program("--all-profiles", "status", "--tmux")
+    assert [row["home"] for row in found.json] == [str(home)]
+    if profiles == "circle":
+        assert (found.code, line.code) == (3, 3)
+        assert f"The profiles of {home} cannot be listed" in found.err
+        assert "1 ghost" in line.out
+        assert "1 unread" in line.out
+    else:
+        assert (found.code, found.err, line.code) == (0, "", 0)
+        assert "unread" not in line.out
+
+
+def test_paths_that_look_alike_are_numbered() -> None:
+    assert [name for name, _ in called("/srv/a\x1b", "/srv/a\\u001b", "/srv/b")] == [
+        "/srv/a\\u001b (1)", "/srv/a\\u001b (2)", "b",
+    ]  # fmt: skip
+
+
+def test_a_home_in_settings_that_is_no_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text('homes = ["/srv/a\\u0000b"]\n', encoding="utf-8")
+    monkeypatch.setattr(config, "config_path", lambda: settings)
+    with pytest.raises(CommandError, match="cannot be resolved") as error:
+        asked((), (), None, None, {}, all_profiles=True)
+    assert error.value.code == USAGE
 
 
 def test_a_name_is_inert() -> None:
@@ -299,3 +344,12 @@ def test_the_browser_view_is_for_several_too(program: Any, sentence: Any, home: 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert f"Port {port} " in sentence(program("--all-profiles", "serve", "--port", port), 3)
+
+
+def test_more_homes_than_a_program_may_open_files_unasked(tmp_path: Path) -> None:
+    for number in range(30):
+        home_with(tmp_path / f"home{number}", {"at": number})
+    listing = [sys.executable, "-m", "ledger_tui", "--hermes-home", str(tmp_path), "--all-profiles", "calls", "--json"]
+    started = ["sh", "-c", 'ulimit -Sn 64; exec "$@"', "sh", *listing]
+    done = subprocess.run(started, cwd=ROOT, timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr, len(json.loads(done.stdout))) == (0, "", 30)

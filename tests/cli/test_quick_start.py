@@ -134,3 +134,10 @@ def test_nothing_of_the_command_line_is_loaded(tmp_path: Path) -> None:
     loaded = loaded_by(LOADED, str(tmp_path))
     assert "ledger_tui.commands.place" in loaded
     assert not loaded & {"typer", "pydantic", "ledger_tui.cli", "ledger_tui.commands.status"}
+
+
+def test_without_a_standard_input_the_command_line_says_what_is_missing() -> None:
+    started = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "ledger_tui"]
+    done = subprocess.run(started, cwd=ROOT, timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "The app needs a terminal" in done.stderr

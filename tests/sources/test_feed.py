@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
+from ledger_tui.sources import hints as hinting
 from ledger_tui.sources.feed import Feed
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.hints import hints
@@ -106,6 +108,29 @@ def test_a_forgotten_connection_does_not_keep_the_process(ledger: Path, ending: 
     )
     done = subprocess.run([sys.executable, "-c", code, str(ledger)], cwd=ROOT, timeout=60, capture_output=True)
     assert done.returncode == (3 if "3" in ending else 0)
+
+
+async def test_few_databases_are_watched_and_the_others_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = []
+
+    async def watching(path: Path, *_: object) -> AsyncGenerator[None, None]:
+        watched.append(path.parent.name)
+        while True:
+            yield
+
+    monkeypatch.setattr(hinting, "_watch", watching)
+    monkeypatch.setattr(hinting, "MOST_WATCHED", 1)
+    first, second = (hints(tmp_path / name / "ledger.db", tick_ms=1) for name in ("a", "b"))
+    async with asyncio.timeout(20), aclosing(second):
+        async with aclosing(first):
+            for _ in range(3):
+                await anext(first)
+                await anext(second)
+            assert watched == ["a"]
+        await anext(second)
+        assert watched == ["a", "b"], "whoever goes makes room"
 
 
 async def test_hints_come_from_a_folder_that_is_made_later_and_made_again(tmp_path: Path) -> None:
