@@ -59,7 +59,7 @@ class UnreadableError(Exception):
 def score(asked: argparse.Namespace, now: float) -> tuple[Path, object]:
     """(the ledger, its posture). Raises UnreadableError, and ValueError for a `--since` that is no time."""
     named = asked.ledger is not None
-    path = Path(asked.ledger).expanduser() if named else _live_ledger()
+    path = Path(os.path.expanduser(asked.ledger)) if named else _live_ledger()
     since = engine("posture.spans").since_seconds(asked.since, now) if asked.since else None
     reading = engine("posture.reading")
     if not named and not os.path.lexists(path):

@@ -25,15 +25,17 @@ RECORD_S = 0.5
 
 def home_of(arguments: list[str]) -> Path:
     """`--hermes-home DIR`, else `$HERMES_HOME`, else the home in whose `plugins` this folder lies, else `~/.hermes`."""
+    named = os.environ.get("HERMES_HOME", "")
     for place, argument in enumerate(arguments):
         if argument == "--hermes-home" and place + 1 < len(arguments):
-            return Path(arguments[place + 1]).expanduser()
+            named = arguments[place + 1]
+            break
         if argument.startswith("--hermes-home="):
-            return Path(argument.partition("=")[2]).expanduser()
-    named = os.environ.get("HERMES_HOME", "")
-    if named:
-        return Path(named).expanduser()
-    return FOLDER.parents[1] if FOLDER.parent.name == "plugins" else Path.home() / ".hermes"
+            named = argument.partition("=")[2]
+            break
+    if not named and FOLDER.parent.name == "plugins":
+        return FOLDER.parents[1]
+    return Path(os.path.expanduser(named or "~/.hermes"))
 
 
 def engine(part: str) -> Any:

@@ -72,7 +72,10 @@ def export_shapes(name: str, shapes: Sequence[Mapping[str, Any]]) -> Exported:
 
 def _target(name: str) -> tuple[Path, str]:
     """The file to write, and which of the two formats its ending asks for."""
-    path = Path(name.strip()).expanduser()
+    try:
+        path = Path(name.strip()).expanduser()
+    except RuntimeError:
+        raise ExportError("Nobody's home is known by that name: write the path out in full.") from None
     kind = path.suffix.lower()
     if kind not in {".csv", ".json"}:
         raise ExportError("The name must end in .csv or .json.")

@@ -93,9 +93,8 @@ def in_data_folder(path: Path) -> bool:
 
 
 def default_home(environ: dict[str, str] | os._Environ[str]) -> Path:
-    """`$HERMES_HOME`, else `~/.hermes`."""
-    named = environ.get("HERMES_HOME", "")
-    return Path(named).expanduser() if named else Path.home() / ".hermes"
+    """`$HERMES_HOME`, else `~/.hermes`. A `~` of nobody who is known stands for itself, as it does for the host."""
+    return Path(os.path.expanduser(environ.get("HERMES_HOME") or "~/.hermes"))
 
 
 def _ours(info: os.stat_result) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import shlex
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from agent_ledger.engine.inert import inert
 from ledger_tui.commands.errors import DONE, REFUSED, UNREADABLE, USAGE, CommandError, usage
 from ledger_tui.commands.output import say
+from ledger_tui.commands.place import path_of
 from ledger_tui.commands.plain import asked_for_plain
 
 
@@ -54,7 +54,7 @@ def played(
     try:
         made = command.run(
             scenario=scenario,
-            home=Path(home).expanduser() if home else None,
+            home=path_of(home, "--home") if home else None,
             seed=seed,
             speed=speed,
             headless=headless,

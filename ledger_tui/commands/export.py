@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 
@@ -16,11 +16,11 @@ from agent_ledger.engine.queries import Filter
 from ledger_tui.commands.calls import limit_of, since_seconds, state_set
 from ledger_tui.commands.errors import usage
 from ledger_tui.commands.output import warn, write_json_list
-from ledger_tui.commands.place import Place
+from ledger_tui.commands.place import Place, path_of
 from ledger_tui.commands.progress import counting, progress, stdout_is_terminal
 from ledger_tui.commands.reading import oldest_first
 from ledger_tui.commands.target import target
-from ledger_tui.sources.forms import csv_cell, markdown_cell
+from ledger_tui.sources.forms import write_csv, write_markdown
 from ledger_tui.sources.outgoing import Hider
 
 Row = Mapping[str, Any]
@@ -44,36 +44,39 @@ _MARKDOWN_COLUMNS = (
 )
 
 
-def as_csv(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """A head line and one line for each row; no cell can start a formula."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for row in rows:
-        writer.writerow([csv_cell(row[name]) for name in _COLUMNS])
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")]
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")]
+
+_Writer = TypeVar("_Writer")
 
 
-def as_markdown(rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """A table. Nothing in a cell is taken for markup or HTML."""
-    stream.write("| " + " | ".join(name.replace("_", " ") for name in _MARKDOWN_COLUMNS) + " |\n")
-    stream.write("|" + " --- |" * len(_MARKDOWN_COLUMNS) + "\n")
-    for row in rows:
-        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in _MARKDOWN_COLUMNS) + " |\n")
+def chosen(writers: Mapping[str, _Writer], format: str) -> _Writer:
+    """What writes the form that was asked for. Raises CommandError for one that is none of `FORMATS`."""
+    if format not in writers:
+        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(writers)}.")
+    return writers[format]
+
+
+def file_of(output: str | None) -> Path | None:
+    """The file that was asked for; None for standard output. Raises CommandError for what can be no path."""
+    return path_of(output, "--output") if output and output != "-" else None
 
 
 _WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
-    "csv": as_csv,
+    "csv": partial(write_csv, _COLUMNS),
     "json": write_json_list,
-    "md": as_markdown,
+    "md": partial(write_markdown, _MARKDOWN_COLUMNS),
 }
 
 
 def exported(
     context: typer.Context,
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
+    format: Format,
+    output: Output = None,
+    force: Force = False,
     state: Annotated[list[str] | None, typer.Option("--state", metavar="STATE", help="As for calls.")] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
     tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only this tool.")] = None,
@@ -82,13 +85,10 @@ def exported(
 ) -> None:
     """The recorded calls, oldest first, with secrets taken out again."""
     place: Place = context.obj
-    write = _WRITERS.get(format)
-    if write is None:
-        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(FORMATS)}.")
+    write, path = chosen(_WRITERS, format), file_of(output)
     wanted = Filter(
         session_id=session, tool_name=tool, states=state_set(state), since=since_seconds(since, place.clock())
     )
-    path = Path(output).expanduser() if output and output != "-" else None
     hide = Hider()
     rows = oldest_first(place, wanted, limit=limit_of(limit))
     clean = hide.counting if format == "json" else hide

@@ -103,7 +103,8 @@ def place_of(
     environ: Mapping[str, str],
 ) -> Place:
     """The place that these options name. Raises CommandError (2) for values that cannot be meant."""
-    home = _path(hermes_home or environ.get("HERMES_HOME") or "~/.hermes", "--hermes-home")
+    option = "--hermes-home" if hermes_home or not environ.get("HERMES_HOME") else "HERMES_HOME"
+    home = path_of(hermes_home or environ.get("HERMES_HOME") or "~/.hermes", option)
     for option, value in (("--hermes-home", hermes_home), ("--ledger", ledger), ("--state", state)):
         if value == "":
             raise usage(f"{option} needs a path, but what it was given is empty.")
@@ -114,8 +115,8 @@ def place_of(
     paths = Paths(home)
     return Place(
         home=home,
-        ledger=_path(ledger, "--ledger") if ledger else paths.ledger,
-        state=_path(state, "--state") if state else paths.state,
+        ledger=path_of(ledger, "--ledger") if ledger else paths.ledger,
+        state=path_of(state, "--state") if state else paths.state,
         home_named=hermes_home is not None or profile is not None,
         ledger_named=ledger is not None,
         state_named=state is not None,
@@ -123,13 +124,16 @@ def place_of(
     )
 
 
-def _path(text: str, option: str) -> Path:
+def path_of(text: str, option: str) -> Path:
+    """The path that was typed for an option, from the root on. Raises CommandError (2) for what can be no path."""
     try:
         if "\0" in text:  # A file of settings may say so; where such a path is used, no two calls fail alike.
             raise ValueError
-        return Path(os.path.abspath(Path(text).expanduser()))
+        typed = Path(text).expanduser().absolute()
     except (RuntimeError, ValueError) as error:
         raise usage(f"{option}: the path {text!r} cannot be resolved; write it out in full.") from error
+    short = os.path.abspath(typed)  # Without `..`, which behind a link leads elsewhere than it looks.
+    return Path(short) if os.path.realpath(short) == os.path.realpath(typed) else typed
 
 
 def place_of_shipped(shipped: Shipped, environ: Mapping[str, str]) -> Place:

@@ -17,7 +17,7 @@ from agent_ledger.engine.policy.mode import mode_of
 from agent_ledger.engine.policy.rules import ToolPolicy
 from ledger_tui.commands.errors import unreadable
 from ledger_tui.commands.output import amount, print_json, say, warn
-from ledger_tui.commands.place import Place
+from ledger_tui.commands.place import Place, path_of
 from ledger_tui.sources.policy_files import EXAMPLE, PROMPT_EXAMPLE
 
 
@@ -46,7 +46,7 @@ PROMPTS = Kind(
 
 def named_file(named: str) -> Path:
     """The file that `--policy` names."""
-    path = Path(named).expanduser()
+    path = path_of(named, "--policy")
     if not path.exists():
         raise unreadable(f"The policy {named} named by --policy does not exist; check the path.")
     return path

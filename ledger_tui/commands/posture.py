@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +17,13 @@ from ledger_tui.commands.calls import since_seconds
 from ledger_tui.commands.errors import DONE, unreadable, usage
 from ledger_tui.commands.fleet import Fleet, Round, one_home, say_in_turn
 from ledger_tui.commands.output import amount, print_json, say, table, terminal_width
-from ledger_tui.commands.place import Place
+from ledger_tui.commands.place import Place, path_of
 from ledger_tui.commands.plain import asked_for_plain
 from ledger_tui.commands.progress import progress
 from ledger_tui.commands.reading import count_rows
 from ledger_tui.commands.target import target
 from ledger_tui.sources import snapshot
-from ledger_tui.sources.forms import csv_cell, document, markdown_cell
+from ledger_tui.sources.forms import document, markdown_cell, write_csv, write_markdown
 from ledger_tui.sources.outgoing import Hider
 
 COLUMNS = (
@@ -56,7 +55,7 @@ def _named(place: Place, ledger: str | None) -> Place:
         raise usage("--source and LEDGER exclude each other; choose one.")
     if not ledger:
         raise usage("LEDGER needs a path, but what it was given is empty.")
-    path = Path(ledger).expanduser().absolute()
+    path = path_of(ledger, "LEDGER")
     if not os.path.lexists(path):
         raise unreadable(f"The ledger {path} does not exist; check the path.")
     return replace(place, ledger=path, ledger_named=True)
@@ -116,19 +115,14 @@ def _worst(one: Posture) -> int:
 
 def exported(
     context: typer.Context,
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(export.FORMATS)}.")],
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
+    format: export.Format,
+    output: export.Output = None,
+    force: export.Force = False,
     since: Annotated[str | None, typer.Option("--since", metavar="WHEN", help="As for calls.")] = None,
 ) -> None:
     """The score with every finding and the limits, to be read or recomputed elsewhere."""
     place: Place = context.obj
-    write = _WRITERS.get(format)
-    if write is None:
-        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
-    path = Path(output).expanduser() if output and output != "-" else None
+    write, path = export.chosen(_WRITERS, format), export.file_of(output)
     posture = scored(place, since=since_seconds(since, place.clock()), quiet=False)
     hide = Hider()
     shape = hide.counting(report.as_json(posture))
@@ -139,20 +133,14 @@ def exported(
 
 def as_csv(shape: Mapping[str, Any], stream: TextIO) -> None:
     """A line for each finding, with what is left of the 100 after it."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows_with_rest(shape):
-        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
+    write_csv(COLUMNS, rows_with_rest(shape), stream)
 
 
 def as_markdown(shape: Mapping[str, Any], stream: TextIO) -> None:
     """The score as title, the findings as a table, the limits below it."""
     score = "no score: nothing was recorded" if shape["score"] is None else shape["score"]
     stream.write(f"# Posture: {score}\n\n")
-    stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
-    stream.write("|" + " --- |" * len(COLUMNS) + "\n")
-    for row in rows_with_rest(shape):
-        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+    write_markdown(COLUMNS, rows_with_rest(shape), stream)
     stream.write(f"\n{markdown_cell(shape['formula'])}\n\n")
     for limit in shape["trust"]:
         stream.write(f"- {markdown_cell(limit)}\n")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -22,7 +20,7 @@ from ledger_tui.commands.target import target
 from ledger_tui.routing.anomalies.kinds import KINDS
 from ledger_tui.routing.ignored import IgnoredError, IgnoredFile
 from ledger_tui.routing.survey import Survey
-from ledger_tui.sources.forms import csv_cell, document, markdown_cell
+from ledger_tui.sources.forms import document, write_csv, write_markdown
 from ledger_tui.sources.outgoing import COUNT, Hider
 from ledger_tui.tmux_line import speaks_unicode
 
@@ -163,11 +161,9 @@ def write_document(
 
 def exported(
     context: typer.Context,
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(export.FORMATS)}.")],
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="A new file, mode 0600; else standard output.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is an earlier export.")] = False,
+    format: export.Format,
+    output: export.Output = None,
+    force: export.Force = False,
     anomalies_only: Annotated[
         bool, typer.Option("--anomalies-only", help="Only sessions about which something does not fit.")
     ] = False,
@@ -175,10 +171,7 @@ def exported(
 ) -> None:
     """The sessions with what does not fit about them; no title, no name and no message is in it."""
     place: Place = context.obj
-    write = _WRITERS.get(format)
-    if write is None:
-        raise usage(f"--format {format!r} is unknown; it is one of {', '.join(export.FORMATS)}.")
-    path = Path(output).expanduser() if output and output != "-" else None
+    write, path = export.chosen(_WRITERS, format), export.file_of(output)
     found = surveyed(place, quiet=False)
     wanted = Wanted(anomalies_only, frozenset(source or ()))
     hide = Hider()
@@ -196,18 +189,12 @@ def _rows(found: Survey, wanted: Wanted, hide: Hider) -> Iterator[dict[str, Any]
 
 def as_csv(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
     """A line for each session; no cell can start a formula."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in _rows(found, wanted, hide):
-        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
+    write_csv(COLUMNS, _rows(found, wanted, hide), stream)
 
 
 def as_markdown(found: Survey, wanted: Wanted, stream: TextIO, hide: Hider) -> None:
     """A table. Nothing in a cell is taken for markup or HTML."""
-    stream.write("| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |\n")
-    stream.write("|" + " --- |" * len(COLUMNS) + "\n")
-    for row in _rows(found, wanted, hide):
-        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in COLUMNS) + " |\n")
+    write_markdown(COLUMNS, _rows(found, wanted, hide), stream)
 
 
 _WRITERS: Mapping[str, Callable[[Survey, Wanted, TextIO, Hider], None]] = {

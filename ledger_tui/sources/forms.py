@@ -1,12 +1,13 @@
-"""Values in the forms in which they leave the program: JSON in ASCII, cells of a spreadsheet, cells of Markdown."""
+"""Values in the forms in which they leave the program: JSON in ASCII, CSV for a spreadsheet, tables in Markdown."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 from agent_ledger.engine.inert import inert
 
@@ -31,6 +32,22 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(part) for part in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+    """A head line and one line for each row; no cell can start a formula."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([csv_cell(row[name]) for name in columns])
+
+
+def write_markdown(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+    """A table. Nothing in a cell is taken for markup or HTML."""
+    stream.write("| " + " | ".join(name.replace("_", " ") for name in columns) + " |\n")
+    stream.write("|" + " --- |" * len(columns) + "\n")
+    for row in rows:
+        stream.write("| " + " | ".join(markdown_cell(row[name]) for name in columns) + " |\n")
 
 
 def csv_cell(value: Any) -> str:

@@ -138,6 +138,14 @@ async def test_an_emptied_export_line_closes_it(ledger: Ledger, start: Start) ->
         assert focused(run) == "settled"
 
 
+async def test_an_export_into_the_home_of_nobody_is_told(ledger: Ledger, start: Start) -> None:
+    async with start((160, 24)) as run:
+        await run.press("e", "ctrl+u")
+        await run.type("~nobody-here/a.csv")
+        await run.press("enter")
+        await run.until_shown("write the path out in full")
+
+
 async def test_an_export_never_overwrites(ledger: Ledger, start: Start, tmp_path: Path) -> None:
     taken = tmp_path / "a.json"
     taken.write_text("mine")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+NOBODYS = "~nobody-here/file"
 HUGE = "99999999999999999999999999"
 
 
@@ -72,3 +73,41 @@ def test_one_cell_that_is_no_utf8_hides_no_other(
     done = program(*command)
     assert done.code == 0, done
     assert done.out
+
+
+@pytest.mark.parametrize(
+    ("named", "command"),
+    [
+        ("--hermes-home", ("--hermes-home", NOBODYS, "status")),
+        ("--ledger", ("--ledger", NOBODYS, "status")),
+        ("--state", ("--state", NOBODYS, "status")),
+        ("LEDGER", ("posture", NOBODYS)),
+        ("--output", ("export", "calls", "--format", "csv", "-o", NOBODYS)),
+        ("--output", ("export", "posture", "--format", "csv", "-o", NOBODYS)),
+        ("--output", ("export", "sessions", "--format", "csv", "-o", NOBODYS)),
+        ("--policy", ("policy", "test", "--policy", NOBODYS, "ls")),
+        ("--policy", ("policy", "replay", "--policy", NOBODYS)),
+        ("--policy", ("policy", "lint", "--policy", NOBODYS)),
+        ("--policy", ("prompt-policy", "lint", "--policy", NOBODYS)),
+        ("--home", ("demo", "--home", NOBODYS, "--headless", "--duration", "1")),
+    ],
+)
+def test_the_home_of_nobody_is_no_path(
+    six_states: Any, program: Any, sentence: Any, named: str, command: tuple[str, ...]
+) -> None:
+    assert sentence(program(*command), 2).startswith(f"{named}: ")
+
+
+def test_the_environment_is_named_where_it_names_nobodys_home(program: Any, sentence: Any) -> None:
+    assert sentence(program("status", env={"HERMES_HOME": NOBODYS}), 2).startswith("HERMES_HOME: ")
+
+
+def test_two_dots_behind_a_link_lead_where_the_system_says(
+    six_states: Any, program: Any, tmp_path: Path, home: Path
+) -> None:
+    (tmp_path / "far" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "below")
+    made = program("export", "calls", "--format", "csv", "-o", str(tmp_path / "link" / ".." / "calls.csv"))
+    assert (made.code, (tmp_path / "far" / "calls.csv").exists()) == (0, True)
+    plain = program("--hermes-home", str(tmp_path / "far" / ".." / home.name), "status", "--json").json
+    assert plain["home"] == str(home)

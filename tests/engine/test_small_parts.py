@@ -183,6 +183,8 @@ def test_where_things_lie(tmp_path: Path) -> None:
     assert not paths.data.exists()
     assert default_home({"HERMES_HOME": "/x"}) == Path("/x")
     assert default_home({"HERMES_HOME": ""}) == Path.home() / ".hermes"
+    assert default_home({"HERMES_HOME": "~/other"}) == Path.home() / "other"
+    assert default_home({"HERMES_HOME": "~nobody-here/other"}) == Path("~nobody-here/other")
     assert Paths(tmp_path / "a").spool_elsewhere != Paths(tmp_path / "b").spool_elsewhere
 
 

@@ -85,7 +85,7 @@ def _paths(facts: Facts, slug: str) -> list[Path]:
     root = home.parent.parent if home.parent.name == "profiles" else home
     named = os.environ.get("HERMES_KANBAN_HOME", "").strip()
     pinned = os.environ.get("HERMES_KANBAN_DB", "").strip()
-    root = Path(named).expanduser() if named else root
+    root = Path(os.path.expanduser(named)) if named else root
     if slug and any(c in slug for c in "/\\."):
         raise CannotTellError("The board that was named has no name that can be one.")
     folder = root / "kanban" / "boards"
@@ -93,7 +93,7 @@ def _paths(facts: Facts, slug: str) -> list[Path]:
     paths = [root / "kanban.db"] if slug in ("", "default") else []
     paths += [folder / name / "kanban.db" for name in others if slug in ("", name)]
     if pinned:
-        paths.append(Path(pinned).expanduser())
+        paths.append(Path(os.path.expanduser(pinned)))
     return [path for path in paths if facts.look(path).exists]
 
 
