@@ -79,6 +79,7 @@ def examine(place: Place, *, quiet: bool = True) -> tuple[list[Check], list[Sour
     store_checks, store_error = sessions.sessions(place, quiet=quiet)
     checks = [
         files.home(place),
+        host.profile(place),
         *of_files,
         *ledger_checks,
         held.lock(place),

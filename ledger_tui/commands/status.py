@@ -58,6 +58,7 @@ def summary(place: Place, *, scored: bool = False, surveyed: bool = False) -> tu
     found = gateway.probe(place.home)
     shape = {
         "home": str(place.home),
+        "active_profile": hosts.chosen_profile(place.home),
         "ledger": ledger,
         "sessions": sessions_part(place, problems, surveyed=surveyed),
         "posture": posture_part(place, ledger["rows"], scored=scored),
@@ -79,6 +80,7 @@ def _shipped(place: Place, *, scored: bool) -> dict[str, Any]:
     source = place.shipped.source
     return {
         "home": source.name,
+        "active_profile": None,
         "ledger": {**ledger, "path": source.place, "spooled": None, "set_aside": None},
         "sessions": {"path": None, "exists": None, **dict.fromkeys(_LOST)},
         "posture": posture_part(place, ledger["rows"], scored=scored),
@@ -260,6 +262,8 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
     """The summary for a person, a line for each part."""
     ledger, sessions, prompt = found["ledger"], found["sessions"], found["prompt_policy"]
     lines = [f"home      {inert(found['home'])}{_SIMULATED if found['simulation'] else ''}"]
+    if found["active_profile"] is not None:
+        lines.append(f"profile   Hermes itself uses {inert(found['active_profile'])}; see: ledger-tui doctor")
     if ledger["exists"]:
         counts = ", ".join(f"{ledger[name]} {name}" for name in STATES if ledger[name])
         lines.append(f"ledger    {amount(ledger['rows'], 'call')}" + (f": {counts}" if counts else ""))

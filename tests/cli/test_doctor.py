@@ -228,3 +228,31 @@ def test_a_ledger_that_can_be_adopted_needs_nothing(home: Path, doctor: Any) -> 
         connection.execute("CREATE TABLE ledger(id INTEGER PRIMARY KEY, ts REAL, tool_name TEXT, status TEXT)")
     connection.close()
     assert (doctor()["schema"]["state"], doctor()["schema"]["remedy"][:13]) == ("warn", "Nothing to do")
+
+
+def test_the_profile_that_hermes_uses_is_not_the_home_looked_at(program: Any, doctor: Any, home: Path) -> None:
+    """As on real hosts: `hermes profile use NAME` keeps the name there, and commands and gateway follow it."""
+    (home / "profiles" / "work").mkdir(parents=True)
+    chosen = home / "active_profile"
+    assert doctor()["profile"]["state"] == "ok"
+    for unchosen in ("", "default\n"):
+        chosen.write_text(unchosen, encoding="utf-8")
+        assert doctor()["profile"]["state"] == "ok"
+    chosen.write_text("\ufeffwork\n", encoding="utf-8")
+    found = doctor()["profile"]
+    assert (found["state"], found["remedy"]) == ("warn", "Add --profile work to commands here.")
+    assert "Hermes itself uses work" in program("status").out
+    assert program("status", "--json").json["active_profile"] == "work"
+    assert "Hermes was told to use the profile work" in program("plugin", "install").out
+    for named in (("--hermes-home", str(home)), ("--profile", "work"), ("--profile", "default")):
+        assert doctor(*named)["profile"]["state"] == "ok", named
+    assert program("--profile", "work", "status", "--json").json["active_profile"] is None
+
+
+@pytest.mark.parametrize("name", ["gone", "../work", "a\x1b[31m"])
+def test_a_profile_that_is_not_there_stops_hermes(program: Any, doctor: Any, home: Path, name: str) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "active_profile").write_text(name, encoding="utf-8")
+    found = doctor()["profile"]
+    assert (found["state"], found["remedy"]) == ("fail", "Run: hermes --profile default profile use default")
+    assert "\x1b" not in found["text"] + program("status").out

@@ -44,7 +44,7 @@ def test_only_ascii_digits_are_a_limit(six_states: Any, program: Any, sentence: 
     "name",
     [
         "plugin-data/agent-ledger/settings.json", "plugin-data/agent-ledger/policy_mode", "config.yaml",
-        "gateway.pid", "gateway.lock", "logs/agent.log", "plugins/agent-ledger/plugin.yaml",
+        "active_profile", "gateway.pid", "gateway.lock", "logs/agent.log", "plugins/agent-ledger/plugin.yaml",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [("doctor", "--json"), ("plugin", "status", "--json"), ("status", "--json")])

@@ -108,7 +108,7 @@ def test_then_the_host_itself_enables_it(program: Any, home: Path, tmp_path: Pat
     tool.chmod(0o755)
     result = program("plugin", "install", env={"PATH": f"{tool.parent}:/bin:/usr/bin"})
     assert result.code == 0, result
-    assert (home / "asked").read_text() == f"plugins enable agent-ledger in {home}\n"
+    assert (home / "asked").read_text() == f"--profile default plugins enable agent-ledger in {home}\n"
     assert (home / "config.yaml.bak-1").read_text() == text
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ledger_tui.commands.hosts import chosen_profile, run_hermes
+
 from .conftest import MakeHome
 from .environments import ROOT, Host
 from .home import HermesHome
@@ -129,3 +131,22 @@ def test_the_self_test_passes_on_the_installed_host(home: HermesHome) -> None:
     done = run_in(home, [home.python, folder / "selftest.py"], HERMES_HOME=str(home.folder / "untouched"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (home.folder / "untouched").exists()
+
+
+def test_the_hosts_command_is_asked_about_the_home_that_is_meant(make_home: MakeHome) -> None:
+    """`hermes profile use` sends the host's commands elsewhere, whatever HERMES_HOME says, unless they are told."""
+    home = make_home("chosen")
+    work = home.home / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / ".env").touch()
+    hermes = home.python.parent / "hermes"
+    assert run_in(home, [hermes, "profile", "use", "work"]).returncode == 0
+    assert chosen_profile(home.home) == "work"
+    environ = {**home.environment(), "PATH": str(hermes.parent)}
+    asked = run_hermes(["config", "path"], home.home, environ)
+    assert asked is not None
+    assert asked.stdout.strip() == str(home.home / "config.yaml")
+    assert str(work) in run_in(home, [hermes, "config", "path"]).stdout
+    in_profile = run_hermes(["config", "path"], work, environ)
+    assert in_profile is not None
+    assert in_profile.stdout.strip() == str(work / "config.yaml")

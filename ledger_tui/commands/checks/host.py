@@ -8,11 +8,12 @@ from pathlib import Path
 
 from agent_ledger.engine.process import is_dead
 from agent_ledger.engine.records import Writer
-from ledger_tui.commands import enabling, gateway, plugin_folder
+from ledger_tui.commands import enabling, gateway, hosts, plugin_folder
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.gateway import Gateway
 from ledger_tui.commands.place import Place
+from ledger_tui.homes import profile_home, profile_name
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.small_files import read_tail
@@ -20,6 +21,23 @@ from ledger_tui.sources.small_files import read_tail
 _TAIL = 262_144
 _FTS = re.compile(rb"disk=0\b[^\n]*possible FTS write corruption|possible FTS write corruption[^\n]*disk=0\b")
 _LOGS = ("agent.log", "errors.log", "gateway.log")
+
+
+def profile(place: Place) -> Check:
+    """Does Hermes itself use this home, or a profile of it?"""
+    name = hosts.chosen_profile(place.home)
+    if name is None:
+        return Check("profile", OK, "Hermes has not been told to use another profile.")
+    text = f"By `hermes profile use`, Hermes' commands and its gateway use the profile {name}"
+    if not profile_name(name) or not os.path.isdir(profile_home(str(place.home), name)):
+        return Check(
+            "profile", FAIL, f"{text}, which is not there; they do not start.",
+            "Run: hermes --profile default profile use default",
+        )  # fmt: skip
+    if place.home_named or place.name:
+        return Check("profile", OK, f"{text}; what follows is about the home that you named.")
+    text += ", and what follows is about the default one."
+    return Check("profile", WARN, text, f"Add --profile {name} to commands here.")
 
 
 def plugin(place: Place) -> list[Check]:
