@@ -17,6 +17,11 @@ def profile_home(home: str, profile: str) -> str:
     return home if profile == "default" else os.path.join(home, "profiles", profile)
 
 
+def in_profile(home: str) -> bool:
+    """Is this the home of a profile, as the host tells by its folder?"""
+    return os.path.basename(os.path.dirname(home)) == "profiles"
+
+
 def with_profiles(home: str) -> list[str]:
     """A home and those of its profiles; for a folder that is no home but holds some, these."""
     if not _is_home(home):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_ledger.engine.prompts.host import enforced
-from ledger_tui.sources.small_files import read_text
+from ledger_tui.homes import in_profile
 
 _SECONDS = 20.0
 
@@ -52,26 +52,7 @@ def run_hermes(arguments: list[str], home: Path, environ: Mapping[str, str]) -> 
 
 def _this_home(home: Path) -> list[str]:
     """What keeps the host's command from going to the profile that `hermes profile use` chose."""
-    return [] if in_profile(home) else ["--profile", "default"]
-
-
-def in_profile(home: Path) -> bool:
-    """Is this the home of a profile, as the host tells by its folder?"""
-    return home.parent.name == "profiles"
-
-
-def chosen_profile(home: Path) -> str | None:
-    """The profile that the host's commands and its gateway take instead of this home, by `hermes profile use`.
-
-    None where they take this home, and for the home of a profile, which they take as it is named.
-    """
-    if in_profile(home):
-        return None
-    try:
-        name = read_text(home / "active_profile", 256).removeprefix("\ufeff").strip()
-    except OSError:
-        return None
-    return name if name not in ("", "default") else None
+    return [] if in_profile(str(home)) else ["--profile", "default"]
 
 
 def asked_version(home: Path, environ: Mapping[str, str]) -> str | None:

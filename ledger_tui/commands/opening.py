@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
+from agent_ledger.engine.inert import inert
 from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.place import Place
@@ -34,11 +35,20 @@ def open_app(*places: Place) -> int:
     ]
     app = screen.LedgerApp(homes)
     problem = personal.settle(app)
-    app.first_word = " ".join([*([app.first_word] if app.first_word else []), *left_out])
+    app.first_word = " ".join(filter(None, [app.first_word, *left_out, *map(_elsewhere, there[:1])]))
     for one in (problem, *left_out):
         if one:
             warn(one)
     return int(screen.run_blocking(app))
+
+
+def _elsewhere(place: Place) -> str:
+    """What tells a person that Hermes itself is at work in another home than the usual one, which is shown."""
+    usual = not (place.home_named or place.ledger_named or place.state_named or place.shipped or place.name)
+    profile = place.profile_used() if usual else None
+    if profile is None:
+        return ""
+    return f"Hermes was told to use the profile {inert(profile)}, this is the default one: ledger-tui --profile NAME."
 
 
 def _at_hand(places: Sequence[Place]) -> tuple[list[Place], list[str]]:

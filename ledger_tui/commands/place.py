@@ -11,7 +11,8 @@ from pathlib import Path
 from agent_ledger.engine.paths import DATA_FOLDER, Paths
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.source import ONLY, Shipped
-from ledger_tui.homes import profile_home, profile_name
+from ledger_tui.homes import in_profile, profile_home, profile_name
+from ledger_tui.sources.small_files import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,19 @@ class Place:
         """What lies around the ledger, its spool among it; None for a ledger that lies in no home."""
         home = self.data.parents[1] if len(self.data.parents) > 1 else self.data
         return Paths(home) if home / DATA_FOLDER == self.data else None
+
+    def profile_used(self) -> str | None:
+        """The profile that the host's commands and its gateway take instead of this home, by `hermes profile use`.
+
+        None where they take this home, and for the home of a profile, which they take as it is named.
+        """
+        if in_profile(str(self.home)):
+            return None
+        try:
+            name = read_text(self.home / "active_profile", 256).removeprefix("\ufeff").strip()
+        except OSError:
+            return None
+        return name if name not in ("", "default") else None
 
     def home_is_there(self) -> bool:
         """False for a home named by option that does not exist, and for any that is no folder."""

@@ -43,7 +43,7 @@ def install(
     change = enabling.enable(place.home, place.environ)
     say(_told(change, "Enabled", "It was enabled already."))
     say(RESTART)
-    other = hosts.chosen_profile(place.home)
+    other = place.profile_used()
     if other is not None and not place.home_named:
         say(f"Hermes was told to use the profile {inert(other)}; for that one, name it: {_FOR_PROFILE}")
 

@@ -58,7 +58,7 @@ def summary(place: Place, *, scored: bool = False, surveyed: bool = False) -> tu
     found = gateway.probe(place.home)
     shape = {
         "home": str(place.home),
-        "active_profile": hosts.chosen_profile(place.home),
+        "active_profile": place.profile_used(),
         "ledger": ledger,
         "sessions": sessions_part(place, problems, surveyed=surveyed),
         "posture": posture_part(place, ledger["rows"], scored=scored),

@@ -13,7 +13,7 @@ from ledger_tui import cli
 from ledger_tui.app import LedgerApp
 from ledger_tui.commands.errors import CommandError, unreadable
 from ledger_tui.commands.opening import open_app
-from ledger_tui.commands.place import Place, place_of_shipped
+from ledger_tui.commands.place import Place, place_of, place_of_shipped
 from ledger_tui.commands.source import Shipped
 
 from .fleets import broken, home_with
@@ -82,3 +82,13 @@ def test_what_cannot_be_brought_is_told_of_and_takes_no_other_along(
     assert "ada: The engine does not answer.\n" in capsys.readouterr().err
     with pytest.raises(CommandError, match="engine does not answer"):
         open_app(shipped("ada"), shipped("bea"))
+
+
+def test_the_app_says_so_where_hermes_is_in_a_profile_instead(opened: list[LedgerApp], tmp_path: Path) -> None:
+    (tmp_path / "profiles" / "work").mkdir(parents=True)
+    (tmp_path / "active_profile").write_text("work\n", encoding="utf-8")
+    usual, profile = (place_of(None, name, None, None, {"HERMES_HOME": str(tmp_path)}) for name in (None, "work"))
+    named = place_of(str(tmp_path), None, None, None, {})
+    for place in (usual, named, profile):
+        assert open_app(place) == 0
+    assert ["to use the profile work" in app.first_word for app in opened] == [True, False, False]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger_tui.commands.hosts import chosen_profile, run_hermes
+from ledger_tui.commands.hosts import run_hermes
+from ledger_tui.commands.place import place_of
 
 from .conftest import MakeHome
 from .environments import ROOT, Host
@@ -141,7 +142,7 @@ def test_the_hosts_command_is_asked_about_the_home_that_is_meant(make_home: Make
     (work / ".env").touch()
     hermes = home.python.parent / "hermes"
     assert run_in(home, [hermes, "profile", "use", "work"]).returncode == 0
-    assert chosen_profile(home.home) == "work"
+    assert place_of(str(home.home), None, None, None, {}).profile_used() == "work"
     environ = {**home.environment(), "PATH": str(hermes.parent)}
     asked = run_hermes(["config", "path"], home.home, environ)
     assert asked is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_ledger.engine.process import is_dead
 from agent_ledger.engine.records import Writer
-from ledger_tui.commands import enabling, gateway, hosts, plugin_folder
+from ledger_tui.commands import enabling, gateway, plugin_folder
 from ledger_tui.commands.checks import FAIL, OK, UNKNOWN, WARN, Check
 from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.gateway import Gateway
@@ -25,7 +25,7 @@ _LOGS = ("agent.log", "errors.log", "gateway.log")
 
 def profile(place: Place) -> Check:
     """Does Hermes itself use this home, or a profile of it?"""
-    name = hosts.chosen_profile(place.home)
+    name = place.profile_used()
     if name is None:
         return Check("profile", OK, "Hermes has not been told to use another profile.")
     text = f"By `hermes profile use`, Hermes' commands and its gateway use the profile {name}"
