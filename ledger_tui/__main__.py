@@ -13,13 +13,13 @@ def main() -> None:
     if sys.stdout is None or sys.stderr is None:  # Started with one of them closed.
         nowhere = open(os.devnull, "w")  # noqa: SIM115 - open until the end
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
-    if tmux_line.answer(sys.argv[1:]):
-        return
     try:
+        if tmux_line.answer(sys.argv[1:]):
+            return
         code = quick_start.opened(sys.argv[1:], os.environ)
         if code is None:
             code = _commanded(sys.argv[1:])
-    except KeyboardInterrupt:  # While everything was still being loaded.
+    except KeyboardInterrupt:  # While everything was still being loaded, or a busy ledger waited for.
         code = 130
     except ModuleNotFoundError as missing:
         # The plugin alone was installed, as into a host's own environment; the tmux line needs no more.

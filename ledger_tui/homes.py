@@ -76,8 +76,7 @@ def _choices(home: str, *, default: bool) -> list[str]:
 
 def _root(home: str) -> str:
     """The home whose profile this is; empty for what is no profile."""
-    folder = os.path.dirname(home)
-    return os.path.dirname(folder) if os.path.basename(folder) == "profiles" else ""
+    return os.path.dirname(os.path.dirname(home)) if in_profile(home) else ""
 
 
 def _is_home(folder: str) -> bool:

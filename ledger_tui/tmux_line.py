@@ -58,13 +58,16 @@ def ledger_paths(options: dict[str, list[str]], environ: "os._Environ[str] | dic
     """Where the ledgers lie by these options; None where the full command line has to judge them."""
     named = options.get("--ledger")
     if named is not None:
-        return None if is_fleet(options) else [os.path.abspath(os.path.expanduser(named[0]))]
+        ledger = _path(named[0])
+        return None if is_fleet(options) or not ledger else [ledger]
     profiles, every = options.get("--profile", []), "--all-profiles" in options
     if not all(map(profile_name, profiles)) or (is_fleet(options) and "--state" in options) or (every and profiles):
         return None
     given = options.get("--hermes-home") or (_of_settings() if every else [])
     usual = [environ.get("HERMES_HOME") or "~/.hermes"]
-    homes = [os.path.abspath(os.path.expanduser(home)) for home in given or usual]
+    homes = list(map(_path, given or usual))
+    if not all(homes):
+        return None
     if profiles:
         homes = [profile_home(home, profile) for home in homes for profile in profiles]
     for home in homes:
@@ -75,6 +78,17 @@ def ledger_paths(options: dict[str, list[str]], environ: "os._Environ[str] | dic
             return None
         homes = [one for home in homes for one in with_profiles(home)]
     return [os.path.join(home, "plugin-data", "agent-ledger", "ledger.db") for home in distinct(homes)]
+
+
+def _path(text: str) -> str:
+    """The path that was typed, from the root on; empty where that takes the care of `place.path_of`."""
+    typed = os.path.expanduser(text)
+    if typed.startswith("~") or ".." in typed:
+        return ""
+    try:
+        return os.path.abspath(typed)
+    except OSError:  # The working folder is gone.
+        return ""
 
 
 def _of_settings() -> list[str]:

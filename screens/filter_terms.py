@@ -166,18 +166,21 @@ def complete(
 
 
 def complete_term(line: str, terms: Iterable[str], known: Mapping[str, Iterable[str]]) -> str | None:
-    """The line with its last term completed: its name from `terms`, or its value from those `known` for the name."""
-    head, space, term = line.rpartition(" ")
+    """The line with its last term completed: its name from `terms`, or its value from those `known` for the name.
+
+    What would be two words stands in quotation marks then, which may also begin in the middle of a word.
+    """
+    spaces = (at for at, char in enumerate(line) if char == " " and not line.count('"', 0, at) % 2)
+    typed = line[max(spaces, default=-1) + 1 :]
+    term, in_quotes = typed.replace('"', ""), typed.count('"') % 2 == 1
     if not term:
         return None
     name, colon, value = term.partition(":")
-    if not colon:
-        options: Iterable[str] = [f"{one}:" for one in terms]
-        start, prefix = term, ""
-    else:
-        options, start, prefix = known.get(name.lower(), ()), value, f"{name}:"
-    lowered = start.lower()
+    options = known.get(name.lower(), ()) if colon else [f"{one}:" for one in terms]
+    start = value if colon else term
     for option in options:
-        if option.lower().startswith(lowered) and len(option) > len(start):
-            return f"{head}{space}{prefix}{start}{option[len(start) :]}"
+        rest = option[len(start) :]
+        if rest and option.lower().startswith(start.lower()) and '"' not in rest:
+            in_one = in_quotes or rest.split() == [rest]
+            return line + ("" if in_one else '"') + rest + ('"' if in_quotes or not in_one else "")
     return None

@@ -180,9 +180,10 @@ def parse_homes_filter(
 
 
 def _called(value: str, names: Iterable[str]) -> frozenset[int]:
-    lowered = [name.lower() for name in names]
-    wanted = value.lower()
-    found = [at for at, name in enumerate(lowered) if name == wanted]
+    written, wanted = list(names), value.lower()
+    lowered = [name.lower() for name in written]
+    found = [at for at, name in enumerate(written) if name == value]  # Where two differ in nothing but that.
+    found = found or [at for at, name in enumerate(lowered) if name == wanted]
     found = found or [at for at, name in enumerate(lowered) if name.startswith(wanted)]
     if not found:
         raise FilterError(f"No home is called or begins with '{value}'.")

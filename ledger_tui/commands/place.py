@@ -144,7 +144,7 @@ def path_of(text: str, option: str) -> Path:
         if "\0" in text:  # A file of settings may say so; where such a path is used, no two calls fail alike.
             raise ValueError
         typed = Path(text).expanduser().absolute()
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, OSError) as error:  # The last where the working folder is gone.
         raise usage(f"{option}: the path {text!r} cannot be resolved; write it out in full.") from error
     short = os.path.abspath(typed)  # Without `..`, which behind a link leads elsewhere than it looks.
     return Path(short) if os.path.realpath(short) == os.path.realpath(typed) else typed

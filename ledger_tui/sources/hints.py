@@ -52,8 +52,8 @@ async def hints(path: Path, *, tick_ms: int = TICK_MS, poll_s: float = POLL_S) -
                 async with aclosing(_watch(path, real, tick_ms)) as events:
                     async for _ in events:
                         yield
-            except (OSError, RuntimeError):
-                pass  # The folder went away, or the system has no watch left to give.
+            except (OSError, RuntimeError, UnicodeError):
+                pass  # The folder went away, the system has no watch left to give, or the path is no UTF-8.
             finally:
                 _watched.discard(this)
         await asyncio.sleep(poll_s)
@@ -84,7 +84,7 @@ async def _watch(path: Path, real: Path, tick_ms: int) -> AsyncGenerator[None, N
             await first
         finally:
             first.cancel()
-            with suppress(asyncio.CancelledError, OSError, RuntimeError):
+            with suppress(asyncio.CancelledError, OSError, RuntimeError, UnicodeError):
                 await first
         yield
         while _same_folder(real.parent, folder) and _target(path) == real:

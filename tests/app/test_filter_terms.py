@@ -89,3 +89,20 @@ def test_times_are_the_persons_own() -> None:
 )
 def test_completion(line: str, completed: str | None) -> None:
     assert complete(line, tools={"terminal", "patch"}, sessions=SESSIONS) == completed
+
+
+@pytest.mark.parametrize("line", ["tool:", "tool:tw", 'tool:"tw', '"tool:two wo', 'tool:"tw"o'])
+def test_what_is_completed_to_two_words_is_one_term(line: str) -> None:
+    completed = complete(line, tools={"two words"}, sessions=())
+    assert completed is not None
+    assert completed.startswith(line)
+    assert parse(completed) == Filter(tool_name="two words")
+
+
+def test_words_in_quotation_marks_are_behind_when_the_next_is_completed() -> None:
+    assert complete('tool:"two words" st', tools={"two words"}, sessions=()) == 'tool:"two words" state:'
+    assert complete('tool:"two words"', tools={"two words"}, sessions=()) is None
+
+
+def test_what_could_not_be_typed_is_not_completed() -> None:
+    assert complete("tool:quo", tools={'quo"ted'}, sessions=()) is None

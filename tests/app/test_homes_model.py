@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -184,6 +185,16 @@ def test_a_filter_narrows_what_is_there_and_what_comes() -> None:
     assert shown(model) == [("default", 4), ("default", 1)]
     model.show(HomesFilter())
     assert len(model.unconfirmed) == 6
+
+
+def test_homes_that_differ_in_capitals_only_are_told_apart() -> None:
+    def homes(line: str) -> list[int]:
+        wanted = parse_homes_filter(line, names=("Work", "work", "other"), now=NOW, zone=UTC, sessions={})
+        return sorted(wanted.homes or ())
+
+    assert homes("home:Work") == [0]
+    assert homes("home:work") == [1]
+    assert homes("home:WORK") == [0, 1]
 
 
 def test_names_of_homes_are_completed() -> None:

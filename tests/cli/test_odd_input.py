@@ -1,14 +1,19 @@
-"""Numbers beyond all measure, digits of other scripts, and pipes where files are expected."""
+"""Numbers beyond all measure, digits of other scripts, pipes where files are expected, paths that lead nowhere."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .conftest import ROOT, Result
+from .fleets import home_with
 
 NOBODYS = "~nobody-here/file"
 HUGE = "99999999999999999999999999"
@@ -79,7 +84,9 @@ def test_one_cell_that_is_no_utf8_hides_no_other(
     ("named", "command"),
     [
         ("--hermes-home", ("--hermes-home", NOBODYS, "status")),
+        ("--hermes-home", ("--hermes-home", NOBODYS, "status", "--tmux")),
         ("--ledger", ("--ledger", NOBODYS, "status")),
+        ("--ledger", ("--ledger", NOBODYS, "status", "--tmux")),
         ("--state", ("--state", NOBODYS, "status")),
         ("LEDGER", ("posture", NOBODYS)),
         ("--output", ("export", "calls", "--format", "csv", "-o", NOBODYS)),
@@ -111,3 +118,36 @@ def test_two_dots_behind_a_link_lead_where_the_system_says(
     assert (made.code, (tmp_path / "far" / "calls.csv").exists()) == (0, True)
     plain = program("--hermes-home", str(tmp_path / "far" / ".." / home.name), "status", "--json").json
     assert plain["home"] == str(home)
+
+
+@pytest.mark.parametrize(
+    ("home", "ledger"), [("link/..", "far"), ("link/../../far", "far"), ("far/below/..", "far"), ("link", "far/below")]
+)
+def test_the_status_line_goes_there_too(program: Any, tmp_path: Path, home: str, ledger: str) -> None:
+    (tmp_path / "far" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "below")
+    home_with(tmp_path / ledger, {"status": "GHOST_REPORTED", "at": 300})
+    assert "1 ghost" in program("--hermes-home", str(tmp_path / home), "status", "--tmux").out
+    assert program("--hermes-home", str(tmp_path / home), "status", "--json").json["ledger"]["ghost"] == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "command"),
+    [
+        ("--hermes-home", ("--hermes-home", "here", "status")),
+        ("--hermes-home", ("--hermes-home", "here", "status", "--tmux")),
+        ("--hermes-home", ("--hermes-home", "here", "--all-profiles", "status", "--tmux")),
+        ("--ledger", ("--ledger", "here.db", "status", "--tmux")),
+        ("--output", ("export", "calls", "--format", "csv", "-o", "calls.csv")),
+    ],
+)
+def test_a_path_from_a_folder_that_is_gone(
+    six_states: Any, sentence: Any, home: Path, tmp_path: Path, named: str, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    started = ["sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", sys.executable, "-m", "ledger_tui", *command]
+    environ = {**os.environ, "HERMES_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(started, cwd=tmp_path, env=environ, timeout=60, capture_output=True, text=True)
+    told = sentence(Result(done.returncode, done.stdout, done.stderr), 2)
+    assert told.startswith(f"{named}: ")
+    assert "write it out in full" in told

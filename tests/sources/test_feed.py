@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -131,6 +132,15 @@ async def test_few_databases_are_watched_and_the_others_looked_at(
             assert watched == ["a"]
         await anext(second)
         assert watched == ["a", "b"], "whoever goes makes room"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="paths are texts there")
+async def test_a_folder_whose_path_is_no_utf8_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"odd\xff") / "ledger.db"
+    path.parent.mkdir()
+    async with asyncio.timeout(20), aclosing(hints(path, poll_s=0.001)) as events:
+        for _ in range(3):
+            await anext(events)
 
 
 async def test_hints_come_from_a_folder_that_is_made_later_and_made_again(tmp_path: Path) -> None:
