@@ -60,9 +60,13 @@ def names(homes: list[str]) -> list[str]:
     for name in (name for choice in choices for name in choice):
         taken[name] = taken.get(name, 0) + 1
     found = [next((name for name in choice if taken[name] == 1), choice[-1]) for choice in choices]
-    # Paths that differ in what is not shown of them are numbered.
+    return numbered(found)
+
+
+def numbered(names: list[str]) -> list[str]:
+    """The same, with numbers behind those that look alike: they differ in what is not shown of them."""
     return [
-        name if found.count(name) == 1 else f"{name} ({found[: at + 1].count(name)})" for at, name in enumerate(found)
+        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
     ]
 
 

@@ -18,6 +18,7 @@ from agent_ledger.engine.records import Inert
 from ledger_tui.commands.errors import unreadable, usage
 from ledger_tui.commands.output import warn
 from ledger_tui.commands.progress import progress
+from ledger_tui.homes import numbered
 
 if TYPE_CHECKING:
     from ledger_tui.ship.brought import Brought, Source
@@ -156,7 +157,5 @@ def every_shipped(url: str) -> dict[str, Shipped]:
         raise unreadable("No ledger was shipped there yet; ledger-tui ship does that.")
     found = list(newest.values())[::-1]
     hosts = [one.host for one in found]
-    return {
-        inert(one.host) if hosts.count(one.host) == 1 else one.name: Shipped(url, f"{one.host}/{one.ledger}")
-        for one in found
-    }
+    called = numbered([inert(one.host) if hosts.count(one.host) == 1 else one.name for one in found])
+    return {name: Shipped(url, f"{one.host}/{one.ledger}") for name, one in zip(called, found, strict=True)}

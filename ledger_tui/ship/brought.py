@@ -182,5 +182,5 @@ def _is_moment(shipped_to: str | None) -> bool:
     """Is what is shipped so far one moment of the ledger? Not so in the middle of a round, or where one broke off."""
     try:
         return not Position.of(shipped_to or "").more
-    except (ValueError, TypeError):
+    except ValueError:
         return False

@@ -47,12 +47,47 @@ def outgoing(row: Mapping[str, Any], kinds: Mapping[str, str]) -> list[Any]:
 
 
 def incoming(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as it stood in the ledger, from the engine's columns; with `secrets_hidden` where some were."""
-    odd = json.loads(values[ODD]) if values.get(ODD) else {}
+    """The row as it stood in the ledger, from the engine's columns; with `secrets_hidden` where some were.
+
+    What stands in `odd` and was never put there by `outgoing` is passed over: whoever may ship may write anything.
+    """
     row = {name: value for name, value in values.items() if name != ODD and (name != HIDDEN or value)}
-    for name, value in odd.items():
-        row[name] = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
+    for name, value in _odd(values.get(ODD)).items():
+        # In a column that holds something else it would be another row than the one that was asked for.
+        if name in row and (row[name] is None or isinstance(row[name], float)):
+            row[name] = _cell(value)
     return row
+
+
+def _odd(text: str | None) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _cell(value: Any) -> Any:
+    """What SQLite can keep; None where it is no such thing."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return value if -(2**63) <= value < 2**63 else None
+        case float():
+            return value
+        case str():
+            return (
+                None
+                if any("\ud800" <= char <= "\udfff" and not "\udc80" <= char <= "\udcff" for char in value)
+                else value
+            )
+        case {"hex": str(digits)}:
+            try:
+                return bytes.fromhex(digits)
+            except ValueError:
+                return None
+    return None
 
 
 def _fits(value: Any, kind: str) -> bool:

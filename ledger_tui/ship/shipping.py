@@ -127,10 +127,10 @@ class Shipper:
         found = execute(
             connection, f"SELECT ledger, shipped_to FROM {SOURCE} WHERE host = %s AND origin = %s", (self.host, origin)
         ).fetchall()
-        positions = {str(name): Position.of(text) for name, text in found}
-        fitting = {name: one for name, one in positions.items() if ledger.continues(one)}
+        positions = {str(name): _position(text) for name, text in found}
+        fitting = {name: one for name, one in positions.items() if one is not None and ledger.continues(one)}
         if fitting:
-            return Shipped(self.host, max(fitting, key=lambda name: fitting[name].changed))
+            return Shipped(self.host, max(fitting, key=lambda name: fitting[name].order))
         name = next(one for one in _names(origin[:_NAME_CHARS]) if one not in positions)
         execute(
             connection,
@@ -139,6 +139,14 @@ class Shipper:
             (self.host, name, origin, inert(str(self.path)), utc_text(self.clock()), Position(more=True).text()),
         )
         return Shipped(self.host, name, begun=True)
+
+
+def _position(text: str | None) -> Position | None:
+    """How far a ledger is shipped; None where somebody else wrote what says so."""
+    try:
+        return Position.of(text or "")
+    except ValueError:
+        return None
 
 
 def _names(first: str) -> Iterator[str]:

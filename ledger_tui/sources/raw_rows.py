@@ -50,7 +50,7 @@ Row = dict[str, Any]
 class Position:
     """How far a ledger has been read. Rows up to here need not be read again."""
 
-    changed: int | float = _FIRST
+    changed: int | float | str = _FIRST
     """Change counter of the last call, and its id: several rows may share a counter."""
     changed_id: int = _FIRST
     uncounted: int = _FIRST
@@ -67,16 +67,37 @@ class Position:
     more: bool = False
     """Did more lie behind it when it was reached? Until then a copy is no moment of the ledger."""
 
+    @property
+    def order(self) -> tuple[bool, int | float | str]:
+        """Of two, the greater one is further; as in SQLite, texts are behind all numbers."""
+        return isinstance(self.changed, str), self.changed
+
     def text(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, text: str) -> Position:
         """Back from `text()`. Raises ValueError."""
-        found = json.loads(text)
+        try:
+            found = json.loads(text)
+        except RecursionError as error:
+            raise ValueError("no position") from error
         if not isinstance(found, dict):
             raise ValueError("no position")
-        return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
+        known = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
+        usual = cls()
+        if not all(_alike(name, value, getattr(usual, name)) for name, value in known.items()):
+            raise ValueError("no position")
+        return cls(**known)
+
+
+def _alike(name: str, value: object, usual: object) -> bool:
+    """May this stand in that field of a position? Of numbers, what SQLite can compare with."""
+    if name == "changed" and isinstance(value, str):  # A column of texts, in a ledger that other software began.
+        return True
+    if type(usual) is int and isinstance(value, (int, float)) and type(value) is not bool:
+        return -(2**63) <= value < 2**63
+    return type(value) is type(usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +232,7 @@ class RawLedger:
                 found = json.loads(did)
                 first, last = (int(one) for one in found["ids"])
                 kept = tuple(int(one) for one in found["kept"])
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
                 continue  # Nobody but a person can have changed it: then it says nothing.
             yield Pruning(number, first, last, kept)
 

@@ -9,6 +9,7 @@ import sys
 from datetime import UTC
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from agent_ledger.engine.paths import Paths
@@ -67,6 +68,41 @@ def test_calls_and_posture(fleet: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "bea   2  " in run(fleet, capsys, "calls")[1]
     code, out, _ = run(fleet, capsys, "posture", "--json")
     assert {one["name"] for one in json.loads(out)} == {"ada", "bea"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "[]", "5", "{", "[" * 100_000, '{"foo": 1}', '{"reason": {"no": 1}}', '{"reason": {"hex": "zz"}}',
+        '{"reason": {"hex": 5}}', '{"reason": [1]}', '{"reason": true}', '{"reason": 9223372036854775808}',
+        '{"reason": "\\ud800"}', '{"changed": -5}', '{"changed": "x"}', '{"id": -7}', '{"id": "x"}',
+    ],
+)  # fmt: skip
+def test_a_cell_that_no_ledger_had_keeps_nothing_back(fleet: str, capsys: pytest.CaptureFixture[str], odd: str) -> None:
+    with psycopg.connect(fleet) as connection:
+        connection.execute("UPDATE agent_ledger_call SET odd = %s WHERE host = 'bea' AND id = 2", (odd,))
+    code, out, err = run(fleet, capsys, "calls", "--json")
+    assert (code, err) == (0, "")
+    assert [(row["home"].split("/")[0], row["id"], row["status"]) for row in json.loads(out)] == [
+        ("ada", 1, "CONFIRMED"),
+        ("bea", 1, "CONFIRMED"),
+        ("bea", 2, "ERROR:timeout"),
+    ]
+
+
+def test_no_ledger_hides_another_by_its_name(fleet: str) -> None:
+    """Two of `ada`, and one that calls its machine as the second of these is called."""
+    columns = "origin, begun, shipped, shipped_to, writings"
+    with psycopg.connect(fleet) as connection:
+        for host, ledger, place in (("ada", "older", "/srv/a.db"), ("ada/older", "one", "/srv/b.db")):
+            connection.execute(
+                f"INSERT INTO agent_ledger_source(host, ledger, place, {columns})"
+                f" SELECT %s, %s, %s, {columns} FROM agent_ledger_source WHERE host = 'bea'".encode(),
+                (host, ledger, place),
+            )
+    names = list(every_shipped(fleet))
+    assert len(names) == 4
+    assert {"ada/older (1)", "ada/older (2)", "bea"} < set(names)
 
 
 def test_what_works_on_one_ledger_says_so(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from ledger_tui.ship import tables
 from ledger_tui.ship.engine import engine
@@ -248,6 +249,25 @@ def test_an_older_copy_with_a_settlement_of_its_own_is_noticed(
     assert second.ledger != first.ledger
     same(url, made, first)
     same(url, restored, second)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None, "", "{", "[]", "[" * 100_000, '{"changed": [1]}', '{"changed_id": null}', '{"more": 1}',
+        '{"writer": 9223372036854775808}', '{"changed": NaN}', '{"call_mark": 5}', '{"amendment": true}',
+    ],
+)  # fmt: skip
+def test_where_somebody_wrote_over_how_far_it_is_shipped_it_is_begun_anew(
+    url: str, made: Made, path: Path, told: str | None
+) -> None:
+    made.calls(1, 2)
+    first = ship(url, path)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE agent_ledger_source SET shipped_to = %s", (told,))
+    second = ship(url, path)
+    assert (second.rows, second.begun, second.ledger) == (2, True, f"{first.ledger}-2")
+    same(url, made, second)
 
 
 def test_a_copy_moved_elsewhere_goes_on(url: str, made: Made, path: Path, tmp_path: Path) -> None:
