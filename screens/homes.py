@@ -208,14 +208,12 @@ class HomesScreen(Screen[None]):
             self._on_calls = isinstance(event.widget, FleetTable)
             self._paint_about()
 
-    @on(LineList.Opened, "#homes")
-    def _home_opened(self) -> None:
-        self._open_home(self._table.cursor)
-
-    @on(LineList.Opened, "#calls")
-    def _call_opened(self) -> None:
-        row = self._row
-        if row is not None:
+    @on(LineList.Opened)
+    def _opened(self) -> None:
+        # By what is in use and not by which list heard the key, for the same reason as in `_focus_list`.
+        if not self._on_calls:
+            self._open_home(self._table.cursor)
+        elif (row := self._row) is not None:
             home, name_of = self._homes[row.home], self._facts[row.home].name_of
             self.app.push_screen(CallDetailsScreen(home.desk, home.calls, name_of, row.call.id))
 

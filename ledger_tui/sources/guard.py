@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,9 @@ MISSING = "missing"
 STALE = "stale"
 UNREADABLE = "unreadable"
 FOREIGN_OWNER = "foreign-owner"
+
+_FILES_OPENED = 4
+"""By a connection that begins to read: the database, its log, what its readers share, and the folder of them."""
 
 
 class SourceError(Exception):
@@ -160,6 +165,12 @@ def explain(path: Path, error: Exception) -> SourceError:
         return SourceError(path, "is damaged", "move it away with its -wal and -shm, and recover a copy of it")
     if primary == sqlite3.SQLITE_FULL:
         return SourceError(path, "finds no room on its disk", "make some, then try again")
+    if primary == sqlite3.SQLITE_CANTOPEN and _no_file_left():
+        return SourceError(
+            path,
+            "cannot be opened, as this program has as many files open as it may",
+            "ask for fewer homes at once, or allow it more files (ulimit -n)",
+        )
     if primary == sqlite3.SQLITE_CANTOPEN and os.access(path, os.R_OK) and not os.access(path.parent, os.W_OK):
         return SourceError(
             path,
@@ -178,3 +189,14 @@ def explain(path: Path, error: Exception) -> SourceError:
             path, f"does not take the change ({error})", "take the rule out that forbids it, or leave it"
         )
     return SourceError(path, f"cannot be read ({error})", "check the file and the disk")
+
+
+def _no_file_left() -> bool:
+    """Has this program, or the system, as many files open as it may? SQLite does not tell that from other reasons."""
+    try:
+        with ExitStack() as kept:
+            for _ in range(_FILES_OPENED):
+                kept.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False

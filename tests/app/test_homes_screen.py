@@ -188,6 +188,21 @@ async def test_details_are_those_of_the_call_s_own_home(fleet: Fleet, start_flee
         await run.until_shown("Calls default")
 
 
+async def test_enter_means_the_pane_in_use_before_that_has_the_focus(fleet: Fleet, start_fleet: StartFleet) -> None:
+    """Keys that come faster than the focus follows are still heard by the list that had it."""
+    two(fleet)
+    async with start_fleet("default", "coder") as run:
+        screen = homes(run)
+        screen.action_pane()
+        screen.query_one(HomeTable).action_open()
+        await in_front(run, CallDetailsScreen)
+        await run.press("q")
+        await in_front(run, HomesScreen)
+        screen.action_pane()
+        screen.query_one(FleetTable).action_open()
+        await in_front(run, CallsScreen)
+
+
 async def test_a_filter_narrows_the_calls_and_is_dropped_again(fleet: Fleet, start_fleet: StartFleet) -> None:
     two(fleet)
     async with start_fleet("default", "coder") as run:

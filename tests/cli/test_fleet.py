@@ -353,3 +353,17 @@ def test_more_homes_than_a_program_may_open_files_unasked(tmp_path: Path) -> Non
     started = ["sh", "-c", 'ulimit -Sn 64; exec "$@"', "sh", *listing]
     done = subprocess.run(started, cwd=ROOT, timeout=60, capture_output=True, text=True)
     assert (done.returncode, done.stderr, len(json.loads(done.stdout))) == (0, "", 30)
+
+
+def test_more_homes_than_a_program_may_open_files_at_all(tmp_path: Path) -> None:
+    """Those for which there is room are shown, and of the others it is said what is short."""
+    for number in range(40):
+        home_with(tmp_path / f"home{number:02}", {"at": 40 - number})
+    listing = [sys.executable, "-m", "ledger_tui", "--hermes-home", str(tmp_path), "--all-profiles", "calls", "--json"]
+    started = ["sh", "-c", 'ulimit -n 32; exec "$@"', "sh", *listing]
+    done = subprocess.run(started, cwd=ROOT, timeout=60, capture_output=True, text=True)
+    shown, told = json.loads(done.stdout), done.stderr.splitlines()
+    assert done.returncode == 3
+    assert 0 < len(shown) < 40
+    assert len(shown) + len(told) == 40
+    assert all("as many files open as it may: ask for fewer homes at once" in line for line in told)
