@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from agent_ledger.engine.inert import inert
 from ledger_tui.commands import (
     calls,
     completion,
@@ -24,6 +23,7 @@ from ledger_tui.commands import (
     export,
     fleet,
     ledger_check,
+    misuse,
     opening,
     plain_start,
     plugin,
@@ -87,17 +87,12 @@ class Commands(TyperGroup):
             try:
                 return run_(args, name, standalone_mode=False, **extra)
             except TyperException as error:
-                warn(f"{_sentence(error.format_message())} See: ledger-tui --help")
+                warn(misuse.sentence(error))
                 return USAGE
             except typer.Abort:
                 return INTERRUPTED
 
         return guarded(act)
-
-
-def _sentence(text: str) -> str:
-    line = inert(" ".join(text.split()))
-    return line if line.endswith((".", "!", "?")) else line + "."
 
 
 app = typer.Typer(

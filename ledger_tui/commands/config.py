@@ -16,7 +16,7 @@ from ledger_tui.commands.errors import DONE, FOUND
 from ledger_tui.commands.output import print_json, say, warn
 from ledger_tui.config import Config, Loaded, config_path, load
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Your own settings: theme, keys, pace, sizes.")
+group = typer.Typer(rich_markup_mode=None, help="Your own settings: theme, keys, pace, sizes.")
 
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 

@@ -28,7 +28,7 @@ from ledger_tui.sources.decisions import read_refusals, refusal_json
 
 _PAGE = 1_000
 
-_group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Rules over what the agent's tool calls do.")
+_group = typer.Typer(rich_markup_mode=None, help="Rules over what the agent's tool calls do.")
 
 _PolicyFile = Annotated[
     str | None, typer.Option("--policy", metavar="FILE", help="Another file than the home's policy.json.")

@@ -15,7 +15,7 @@ from ledger_tui.commands.output import print_json, print_json_line, say
 from ledger_tui.commands.place import Place
 from ledger_tui.commands.policy_file import PROMPTS, events, file_to_judge_by, lint, no_event
 
-_group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Rules over what a person writes to the agent.")
+_group = typer.Typer(rich_markup_mode=None, help="Rules over what a person writes to the agent.")
 
 _PolicyFile = Annotated[
     str | None, typer.Option("--policy", metavar="FILE", help="Another file than the home's prompt_policy.json.")

@@ -44,7 +44,7 @@ def _lines(found: Survey, place: Place, only: Collection[str] | None, limit: int
     yield ""
     if shown is None and total > limit and any(found.anomalies):
         shown = found.forest.with_ancestors(_worst(found, limit))
-    rows = list(islice(found.forest.lines(only=shown), limit))
+    rows = list(islice(found.forest.lines(only=shown), min(limit, total)))
     now = place.clock()
     yield from table(
         ("SESSION", "NAME", "SOURCE", "LINK", "MESSAGES", "SILENT", "END", "ANOMALIES"),

@@ -111,7 +111,8 @@ def test_large_stores_stay_readable(store: Sessions, program: Any) -> None:
     assert len(lines) < 20
     assert any(line.startswith("lost ") for line in lines)
     assert "1000 more sessions are not shown here; see --limit and --json." in lines
-    assert len(program("sessions", "--limit", "2000").out.splitlines()) > 1000
+    for every in ("2000", "9" * 30):  # More than the machine counts with is as good as all.
+        assert len(program("sessions", "--limit", every).out.splitlines()) > 1000
     assert "SESSION " not in program("sessions", "--limit", "0").out
 
 
