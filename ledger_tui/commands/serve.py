@@ -13,6 +13,7 @@ from ledger_tui.commands.errors import DONE, unreadable, usage
 from ledger_tui.commands.fleet import places_of
 from ledger_tui.commands.output import say, say_now, warn
 from ledger_tui.commands.plain import asked_for_plain
+from ledger_tui.extras import missing
 
 
 def serve(
@@ -34,11 +35,8 @@ def serve(
         places[0].state_exists()
     try:
         from ledger_tui.serve import guard, server, session
-    except ModuleNotFoundError as missing:
-        raise usage(
-            f"The browser view needs the package {missing.name}, which is not installed here:"
-            " install ledger-tui with its extra, as in: pip install 'ledger-tui[browser]'"
-        ) from missing
+    except ModuleNotFoundError as error:
+        raise usage(missing("The browser view", "browser")) from error
     try:
         listening = server.listen(port)
     except OSError as error:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent_ledger.engine.inert import inert
+from ledger_tui.extras import missing
 
 from .address import shown
 
@@ -28,10 +29,7 @@ this a network that is cut, or a machine that went to sleep, would be waited for
 STATEMENT_MS = 60_000
 """How long the engine may take over one statement before it gives up."""
 
-NOT_INSTALLED = (
-    "Talking to PostgreSQL needs the package psycopg, which is not installed here:"
-    " install ledger-tui with its extra, as in: pip install 'ledger-tui[postgresql]'"
-)
+NOT_INSTALLED = missing("Talking to PostgreSQL", "postgresql")
 
 
 class EngineError(Exception):

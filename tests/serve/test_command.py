@@ -41,7 +41,7 @@ def test_without_the_extra(home: Path, capsys: pytest.CaptureFixture[str], monke
     monkeypatch.setitem(sys.modules, "textual_serve", None)
     code, said = refused(capsys, "--hermes-home", str(home), "serve")
     assert code == 2
-    assert "pip install 'ledger-tui[browser]'" in said
+    assert "-m pip install 'textual-serve>=" in said
 
 
 def test_on_a_port_that_is_taken(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
