@@ -69,7 +69,12 @@ def ask(question: str, word: str) -> None:
 def _answer(question: str) -> str:
     sys.stderr.write(speakable(question, sys.stderr.encoding))
     sys.stderr.flush()
-    return sys.stdin.readline().strip()
+    try:
+        return sys.stdin.readline().strip()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # The question ends without one.
+        warn("Interrupted, so nothing was changed.")
+        raise
 
 
 def _person() -> str:

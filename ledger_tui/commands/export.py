@@ -62,7 +62,9 @@ def chosen(writers: Mapping[str, _Writer], format: str) -> _Writer:
 
 def file_of(output: str | None) -> Path | None:
     """The file that was asked for; None for standard output. Raises CommandError for what can be no path."""
-    return path_of(output, "--output") if output and output != "-" else None
+    if output == "":  # As from a script whose variable is not set: it meant a file.
+        raise usage("--output needs a path, but what it was given is empty.")
+    return path_of(output, "--output") if output is not None and output != "-" else None
 
 
 _WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {

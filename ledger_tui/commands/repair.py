@@ -71,8 +71,8 @@ def repair(
     place: Place = context.obj
     only, pairs = _several(only or [], choose or [], more or [])
     _need_pairs(pairs)
-    if math.isnan(max_gap_seconds):
-        raise usage("--max-gap-seconds needs a number of seconds.")
+    if math.isnan(max_gap_seconds) or max_gap_seconds < 0:
+        raise usage("--max-gap-seconds needs a number of seconds, from 0 on.")
     place.need_home()  # With --state too: copy and journal go there.
     if not place.state_exists():
         _tell_nothing(place, json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -50,7 +51,7 @@ def target(path: Path | None, *, force: bool, keep: Iterable[Path]) -> Iterator[
     except OSError as error:
         raise unreadable(f"{path} cannot be written ({error.strerror}); check the disk and the folder.") from error
     finally:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(part)
 
 
@@ -59,7 +60,13 @@ def _new(part: Path, path: Path) -> int:
     try:
         return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise unreadable(f"{path} cannot be written ({error.strerror}); check that its folder exists.") from error
+        raise unreadable(f"{path} cannot be written ({error.strerror}); {_remedy(error)}.") from error
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return "check that its folder exists"
+    return "check the rights of its folder" if isinstance(error, PermissionError) else "check the disk and the folder"
 
 
 @contextlib.contextmanager

@@ -252,9 +252,9 @@ def test_a_pair_that_is_none(state: Path, program: Any, sentence: Any, pair: str
     assert "write ORPHAN=DONOR" in sentence(program("repair-routing", "--choose", pair), 2)
 
 
-def test_a_gap_that_is_no_number(state: Path, program: Any, sentence: Any) -> None:
+def test_a_gap_that_is_no_span(state: Path, program: Any, sentence: Any) -> None:
     assert state.exists()
-    for gap in ("nan", "soon"):
+    for gap in ("nan", "soon", "-1", "-inf"):
         sentence(program("repair-routing", "--max-gap-seconds", gap), 2)
     assert program("repair-routing", "--max-gap-seconds", "inf", "--json").code == 0
 

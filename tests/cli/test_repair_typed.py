@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +79,16 @@ def test_on_a_terminal_what_is_to_be_done_must_be_typed(state: Path, home: Path)
     terminal.answer("undo")
     assert terminal.close() == 0
     assert dump(state) == before
+
+
+def test_ctrl_c_at_the_question_says_that_nothing_was_changed(state: Path, home: Path) -> None:
+    before = digest(state)
+    terminal = Terminal(home, "repair-routing", "--apply")
+    terminal.until("Type '")  # Whichever question is the first on this system.
+    os.kill(terminal.process.pid, signal.SIGINT)
+    terminal.until("\r\nInterrupted, so nothing was changed.\r\n")
+    assert terminal.close() == 130
+    assert digest(state) == before
 
 
 def test_another_word_changes_nothing(state: Path, home: Path) -> None:

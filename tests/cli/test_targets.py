@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from ledger_tui.commands.errors import CommandError
 from ledger_tui.commands.export import to_text
+from ledger_tui.commands.target import target
 
 EXPORT = ("export", "calls", "--format", "csv", "--force", "-o")
 
@@ -100,3 +102,34 @@ def test_a_pipe_gets_utf8_in_every_locale(ledger: Any, program: Any, env: dict[s
 
 def test_text_export_has_a_head_without_rows() -> None:
     assert to_text([], "csv").startswith("id,ts,")
+
+
+def test_why_it_cannot_be_written_is_told_of_the_path_that_was_typed(
+    six_states: Any, program: Any, sentence: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("x")
+    for missing in (tmp_path / "gone" / "x.csv", tmp_path / "file" / "x.csv"):
+        told = sentence(program(*EXPORT, str(missing)), 3)
+        assert told.startswith(f"{missing} cannot be written (")
+        assert told.endswith("; check that its folder exists.")
+
+
+def test_no_path_at_all_is_not_standard_output(six_states: Any, program: Any, sentence: Any) -> None:
+    """As when a script's variable is not set: it meant a file."""
+    for command in (
+        EXPORT,
+        ("export", "posture", "--format", "md", "-o"),
+        ("export", "sessions", "--format", "md", "-o"),
+    ):
+        assert sentence(program(*command, ""), 2) == "--output needs a path, but what it was given is empty."
+
+
+def test_rights_are_not_called_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("ledger_tui.commands.target.os.open", denied)
+    path = tmp_path / "x.csv"
+    with pytest.raises(CommandError) as raised, target(path, force=False, keep=()):
+        pass
+    assert raised.value.text == f"{path} cannot be written (Permission denied); check the rights of its folder."
