@@ -198,11 +198,12 @@ def show(
             say("no Hermes home there")  # A status bar shows no errors.
         place.need_home()
         say(_line(place))
-        return _verdict(fail_on, *_asked(place, fail_on)) if fail_on else DONE
+        if fail_on is None:
+            return DONE
     found, problems = _asked(place, fail_on)
     if json:
         print_json(found)
-    else:
+    elif not tmux:
         for line in as_text(found):
             say(line)
     for problem in problems:

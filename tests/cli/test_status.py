@@ -69,6 +69,19 @@ def test_a_damaged_session_store_does_not_hide_the_ledger(six_states: Any, progr
     assert "state.db" in result.err
 
 
+@pytest.mark.parametrize(("fail_on", "code"), [("ghost", 1), ("finding", 3), ("orphan", 3)])
+@pytest.mark.parametrize("tmux", [(), ("--tmux",)])
+def test_a_damaged_session_store_is_told_whatever_is_asked_for(
+    ledger: Any, program: Any, home: Path, fail_on: str, code: int, tmux: tuple[str, ...]
+) -> None:
+    ledger.add(status="GHOST_REPORTED")
+    (home / "state.db").write_bytes(b"not a database, whatever its name says" * 50)
+    result = program("status", "--fail-on", fail_on, *tmux)
+    assert (result.code, result.err.count("\n")) == (code, 1)
+    assert "state.db is no SQLite database" in result.err
+    assert "1 ghost" in result.out
+
+
 @pytest.mark.parametrize(
     ("word", "mode"),
     [("off", "off"), ("dry_run\n", "dry_run"), ("enforce", "enforce"), ("on", "invalid"), ("", "invalid")],
