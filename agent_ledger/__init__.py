@@ -324,7 +324,10 @@ def _versions() -> dict[str, str]:
 def _text(value: Any) -> str:
     if type(value) is str:
         return bounded(value if value.isascii() else storable(value))
-    return "" if value is None else bounded(storable(str(value)))
+    try:
+        return "" if value is None else bounded(storable(str(value)))
+    except Exception:  # Whose text cannot be had, such as a number of too many digits, goes by its kind.
+        return type(value).__name__
 
 
 def _texts(*values: Any) -> tuple[str, ...]:

@@ -223,11 +223,18 @@ class CallRows:
             ).fetchone()
         return (int(found[0]), str(found[1] or ""), True) if found else None
 
-    def newest_nested(self, tool_name: str, task_id: str, args_hash: bytes | None) -> int | None:
-        """The newest settled call without an id of this tool, task and arguments."""
-        found = self.connection.execute(
-            "SELECT id FROM ledger WHERE id > (SELECT max(id) FROM ledger) - 200 AND tool_call_id = ''"
-            f" AND tool_name = ? AND task_id = ? AND args_hash IS ? AND NOT ({_UNSETTLED}) ORDER BY id DESC LIMIT 1",
-            (tool_name, task_id, args_hash),
-        ).fetchone()
-        return int(found[0]) if found else None
+    def newest_nested(self, tool_name: str, task_id: str, args_hash: bytes | None, *, before: str) -> int | None:
+        """The newest settled call without an id of this tool, task and arguments, issued before a moment. Where the
+        clock was set back meanwhile and none was, the newest of all.
+        """
+        question = (
+            f"SELECT id FROM ledger WHERE id > (SELECT max(id) FROM ledger) - {LATE_ROWS} AND tool_call_id = ''"
+            f" AND tool_name = ? AND task_id = ? AND args_hash IS ? AND NOT ({_UNSETTLED})"
+        )
+        for since, moment in ((" AND ts <= ?", (before,)), ("", ())):
+            found = self.connection.execute(
+                f"{question}{since} ORDER BY id DESC LIMIT 1", (tool_name, task_id, args_hash, *moment)
+            ).fetchone()
+            if found:
+                return int(found[0])
+        return None

@@ -171,9 +171,10 @@ def write_settlement(store: Store, done: Settlement, writer_id: int, hint: int |
 
 def write_contradiction(store: Store, later: Contradiction) -> int | None:
     """Keep what differs beside the newest settled call that can be meant; its row."""
-    call_id = store.rows.newest_nested(later.tool_name, later.task_id, later.args_hash)
+    ts = utc_text(later.at)
+    call_id = store.rows.newest_nested(later.tool_name, later.task_id, later.args_hash, before=ts)
     if call_id is not None:
-        store.rows.contradict(call_id, later.outcome, ts=utc_text(later.at), now_us=int(later.at * 1_000_000))
+        store.rows.contradict(call_id, later.outcome, ts=ts, now_us=int(later.at * 1_000_000))
     return call_id
 
 
@@ -211,6 +212,7 @@ def from_record(record: dict[str, Any]) -> Event:
     data["args_hash"] = bytes.fromhex(data["args_hash"]) if data["args_hash"] else None
     shape = _KINDS[record["kind"]]
     if shape is Issue:
+        data["args_cut"] = int(data["args_cut"])  # Older plugins wrote true and false, which is another link.
         data["parent"] = tuple(data["parent"]) if data["parent"] else None
         data["conversation"] = tuple(data["conversation"])
     else:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from . import schema
 from .events import from_other_boot, from_record
 from .open_calls import OpenCalls
 from .paths import Paths
@@ -32,9 +33,6 @@ _UNUSABLE = (
     sqlite3.InterfaceError, sqlite3.DataError,
 )  # fmt: skip
 """Errors that lie in a record itself; all others lie in the file or the disk and pass."""
-
-_OF_OTHERS = (sqlite3.SQLITE_CONSTRAINT_TRIGGER, sqlite3.SQLITE_CONSTRAINT_CHECK, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
-"""What our own tables never demand: other software put it there, and once it is taken out the records fit."""
 
 Owner = tuple[int, str]
 """In whose name a record is written: row in `writer`, boot id."""
@@ -144,7 +142,7 @@ class Merger:
                     event = from_other_boot(event)
                 calls.write(self._store, event, owner[0])
         except _UNUSABLE as error:
-            if getattr(error, "sqlite_errorcode", None) in _OF_OTHERS:
+            if schema.is_of_others(error) or not self._store.connection.in_transaction:
                 raise
             log.warning("agent-ledger: a spooled record cannot be merged (%s) and was set aside", error)
             set_aside(self._paths, record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
+from functools import cache
 
 VERSION = 4
 """`PRAGMA user_version`. Raised when a table or a column is added; nothing is ever dropped."""
@@ -95,6 +96,14 @@ _TABLES = (
         ledger_id INTEGER PRIMARY KEY, verdict TEXT NOT NULL, evidence TEXT NOT NULL, checked_ts TEXT NOT NULL)""",
 )
 
+_NEEDED = frozenset(
+    f"{table}.{column}"
+    for statement in _TABLES
+    for table in re.findall(r"TABLE IF NOT EXISTS (\w+)", statement)
+    for column in re.findall(r"(\w+) \w+ NOT NULL", statement)
+)
+"""Columns that may not be empty in our own tables."""
+
 TABLE_NAMES = frozenset(re.findall(r"TABLE IF NOT EXISTS (\w+)", " ".join(_TABLES)))
 
 _INDEXES = (
@@ -118,6 +127,18 @@ class ForeignSchemaError(sqlite3.DatabaseError):
     """The file has a `ledger` that this plugin cannot write to without changing what is there."""
 
 
+def is_of_others(error: Exception) -> bool:
+    """Did something refuse a row that our own tables would take? Once it is taken out, the row fits.
+
+    All that ours refuse is an empty cell where there must be none.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code & 0xFF != sqlite3.SQLITE_CONSTRAINT:
+        return False
+    refused = str(error).rpartition(" ")[2].lower()
+    return not (code == sqlite3.SQLITE_CONSTRAINT_NOTNULL and refused in _NEEDED)
+
+
 def columns_of(connection: sqlite3.Connection) -> frozenset[str]:
     """Names of the columns that `ledger` has in this file; empty when there is no such table."""
     return frozenset(row[1].lower() for row in connection.execute("PRAGMA table_info(ledger)"))
@@ -134,6 +155,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         _widen(connection)
+        _widen_beside(connection)
         for statement in (*_TABLES, *_INDEXES):
             connection.execute(statement)
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -147,13 +169,51 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
-    """Are all there? Without some of them no call could be recorded any more, by whomever they were dropped."""
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
-    return {row[0] for row in found} >= TABLE_NAMES
+    """Are all there, with their columns? Without some of them no call could be recorded any more, whoever dropped them
+    or has a table of that name."""
+    found = connection.execute("SELECT lower(name) FROM sqlite_master WHERE type='table'")
+    return {row[0] for row in found} >= TABLE_NAMES and not any(
+        ours.keys() - _shape(connection, table).keys() for table, ours in _beside().items()
+    )
+
+
+_Shape = dict[str, tuple[str, int]]
+"""Of each column its kind, and its place in the primary key: 0 for none."""
+
+
+@cache
+def _beside() -> dict[str, _Shape]:
+    """The tables beside the calls as ours are."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        for statement in _TABLES:
+            ours.execute(statement)
+        return {table: _shape(ours, table) for table in sorted(TABLE_NAMES - {"ledger"})}
+
+
+def _shape(connection: sqlite3.Connection, table: str) -> _Shape:
+    rows = connection.execute(f"PRAGMA table_info({table})")
+    return {str(row[1]).lower(): (str(row[2]), int(row[5])) for row in rows}
+
+
+def _widen_beside(connection: sqlite3.Connection) -> None:
+    for table, ours in _beside().items():
+        found = connection.execute("SELECT type FROM sqlite_master WHERE name=? COLLATE NOCASE", (table,)).fetchone()
+        if found is None:
+            continue
+        there = _shape(connection, table)
+        if found[0] != "table":
+            raise ForeignSchemaError(f"`{table}` is a {found[0]}, not a table")
+        if {name: key for name, (_, key) in there.items() if key} != {
+            name: key for name, (_, key) in ours.items() if key
+        }:
+            raise ForeignSchemaError(f"`{table}` is a table of other software, with another primary key")
+        for name, (kind, _) in ours.items():
+            if name not in there:
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _widen(connection: sqlite3.Connection) -> None:
-    found = connection.execute("SELECT type FROM sqlite_master WHERE name='ledger'").fetchone()
+    found = connection.execute("SELECT type FROM sqlite_master WHERE name='ledger' COLLATE NOCASE").fetchone()
     if found is None:
         return
     if found[0] != "table":
@@ -164,6 +224,11 @@ def _widen(connection: sqlite3.Connection) -> None:
         raise ForeignSchemaError("`ledger` lacks one of the columns id, tool_name, status")
     if not _numbers_its_rows(connection, rows):
         raise ForeignSchemaError("`ledger.id` is not the number that SQLite gives each row by itself")
+    computed = sorted(_computed(connection) & COLUMNS.keys())
+    if computed:
+        raise ForeignSchemaError(f"`ledger` computes columns that are to be written: {', '.join(computed)}")
+    if "on conflict replace" in _made_by(connection):
+        raise ForeignSchemaError("`ledger` replaces by itself what stands there or is written (ON CONFLICT REPLACE)")
     must = (row for row in rows if row[3] and row[4] is None and not row[5])
     demanded = sorted(row[1] for row in must if row[1].lower() not in COLUMNS)
     if demanded:
@@ -178,5 +243,15 @@ def _numbers_its_rows(connection: sqlite3.Connection, rows: list[tuple[object, .
     keys = [row for row in rows if row[5]]
     if len(keys) != 1 or str(keys[0][1]).lower() != "id" or str(keys[0][2]).upper() != "INTEGER":
         return False
-    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger'").fetchone()
-    return "without rowid" not in " ".join(str(sql).lower().split())
+    return "without rowid" not in _made_by(connection)
+
+
+def _computed(connection: sqlite3.Connection) -> set[str]:
+    """Columns whose value the table itself works out of others: `table_info` does not name them."""
+    return {str(row[1]).lower() for row in connection.execute("PRAGMA table_xinfo(ledger)") if row[6] in (2, 3)}
+
+
+def _made_by(connection: sqlite3.Connection) -> str:
+    """The statement that made `ledger`, in small letters and with single spaces."""
+    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name='ledger' COLLATE NOCASE").fetchone()
+    return " ".join(str(sql).lower().split())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import schema
 from .call_rows import CallRows
+from .chain.writer import kept_out
 from .databases import readable
 from .mounts import network_mount
 from .paths import Paths, private_folder
@@ -161,6 +162,8 @@ class Store:
                 about.get("host", ""), about.get("python", ""), sqlite3.sqlite_version, self.journal_mode,
             ),
         )  # fmt: skip
+        if not cursor.rowcount:
+            raise kept_out()
         return int(cursor.lastrowid or 0)
 
     # -- the spool's book-keeping ----------------------------------------------------------------------------------
@@ -178,11 +181,13 @@ class Store:
         return (int(found[0]), str(found[1])) if found else None
 
     def remember_merged(self, name: str, size: int, writer_id: int, ts: str) -> None:
-        self.connection.execute(
+        cursor = self.connection.execute(
             "INSERT INTO spool_merged(name, size, writer_id, merged_ts) VALUES(?,?,?,?)"
             " ON CONFLICT(name) DO UPDATE SET size=excluded.size, merged_ts=excluded.merged_ts",
             (name, size, writer_id, ts),
         )
+        if not cursor.rowcount:
+            raise kept_out()  # Else the same records would be merged again, and again.
 
     def forget_merged(self, name: str) -> None:
         self.connection.execute("DELETE FROM spool_merged WHERE name=?", (name,))

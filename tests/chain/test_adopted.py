@@ -67,6 +67,28 @@ def test_columns_of_another_type(column: str, kind: str) -> None:
     assert first.ledger_id == 2
 
 
+def test_what_a_column_is_filled_with_where_nothing_is_given() -> None:
+    """Other software gave its columns values of their own: they are none of a call that the plugin records."""
+    filled = [
+        "seen INTEGER DEFAULT 1",
+        "no_signal INT DEFAULT 0",
+        "effect TEXT DEFAULT 'none'",
+        "note TEXT DEFAULT 'x'",
+    ]
+    filled += [
+        "settled_ts TEXT DEFAULT CURRENT_TIMESTAMP",
+        "workplace TEXT DEFAULT '/'",
+        "settle_seal BLOB DEFAULT x'00'",
+    ]
+    made = Made(columns=", ".join([COUNTED, *filled]))
+    made.issue("c1")
+    made.calls(2, 2)
+    made.unannounced("c3")
+    cells = made.db.execute("SELECT seen, no_signal, effect, settled_ts, workplace, settle_seal, note FROM ledger")
+    assert cells.fetchone() == (None, None, None, None, None, None, "x")
+    assert found(made.check()) is None
+
+
 def test_a_word_behind_a_number_is_no_number() -> None:
     made = Made(columns=f"{COUNTED}, exit_code TEXT")
     made.calls(1, 2)

@@ -121,6 +121,27 @@ def test_a_table_of_other_software_that_refuses_our_words(sound: SoundHome) -> N
     assert (found.state, "CHECK constraint failed" in found.text) == ("fail", True)
 
 
+@pytest.mark.parametrize("table", sorted(TABLE_NAMES - {"ledger"}))
+def test_a_table_of_other_software_under_one_of_our_names(sound: SoundHome, table: str) -> None:
+    with sound.written() as connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"CREATE TABLE {table}(mine INTEGER NOT NULL)")
+    found = sound.examined()
+    if table == "spool_merged":  # Without it nobody can tell what waits, so nothing else is looked at.
+        assert (found["ledger"].state, "no such column" in found["ledger"].text) == ("fail", True)
+        return
+    assert (found["schema"].state, f"`{table}` is a table of other software" in found["schema"].text) == ("fail", True)
+
+
+@pytest.mark.parametrize("table", ["writer", "notice", "policy_decision"])
+def test_a_table_under_one_of_our_names_that_demands_more(sound: SoundHome, table: str) -> None:
+    with sound.written() as connection:
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"CREATE TABLE {table}(id INTEGER PRIMARY KEY, mine INTEGER NOT NULL)")
+    found = sound.examined()["foreign"]
+    assert (found.state, f"NOT NULL constraint failed: {table}.mine" in found.text) == ("fail", True)
+
+
 def test_a_sound_ledger_of_twelve_calls_is_not_touched_by_the_trial(sound: SoundHome) -> None:
     planted(sound, "CREATE TRIGGER NAME AFTER INSERT ON ledger BEGIN DELETE FROM writer; END")
     assert sound.examined()["foreign"].state == "ok"

@@ -105,6 +105,22 @@ def test_objects_on_which_everything_fails(home: Home, place: str) -> None:
     assert home.turn() == ""
 
 
+@pytest.mark.parametrize("value", [Unfriendly(), 10**5_000, -(10**5_000)], ids=["odd", "long", "negative"])
+def test_ids_of_which_no_text_can_be_had_reach_the_host_from_no_hook(home: Home, value: Any) -> None:
+    names = ("session_id", "turn_id", "tool_call_id", "task_id", "api_request_id")
+    payload = {**home._payload("write_file", None, "c1", {}), **dict.fromkeys(names, value)}
+    door.on_session_start(**payload)
+    assert door.pre_llm_call(**payload, user_message=value, conversation_history=value) is None
+    door._refused_turns["another"] = "a rule"
+    try:
+        assert door.pre_tool_call(**payload) is None
+    finally:
+        door._refused_turns.clear()
+    assert door.tool_execution(next_call=lambda args: (args, "done"), **payload) == (payload["args"], "done")
+    door.post_tool_call(**payload, result=value, status="ok", duration_ms=value)
+    assert home.statuses() == ["CONFIRMED"]
+
+
 def nested(depth: int) -> Any:
     value: Any = "deep"
     for _ in range(depth):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ledger.engine import schema
+from agent_ledger.engine.chain.check import check_chain
 
 from .homes import Home, until
 
@@ -61,6 +62,19 @@ def test_columns_in_other_letters_are_the_same_columns(tmp_path: Path) -> None:
     db.close()
 
 
+def test_a_ledger_in_other_letters_is_the_same_ledger(home: Home) -> None:
+    create = FIVE.replace("ledger", "LEDGER").replace(" KEY", " KEY AUTOINCREMENT")
+    foreign(home.paths.ledger, create, ROW, "CREATE TABLE Amendment(id INTEGER PRIMARY KEY)")
+    home.pre()
+    home.post()
+    assert home.statuses() == ["PENDING", "CONFIRMED"]
+    with closing(sqlite3.connect(home.paths.ledger, isolation_level=None)) as db:
+        found = check_chain(db)
+        assert (found.state, found.uncovered, found.records) == ("whole", 1, 2)
+        db.execute("DELETE FROM ledger WHERE id=2")
+        assert check_chain(db).state == "broken"
+
+
 @pytest.mark.parametrize(
     ("create", "reason"),
     [
@@ -71,6 +85,15 @@ def test_columns_in_other_letters_are_the_same_columns(tmp_path: Path) -> None:
         ("CREATE TABLE ledger(id INTEGER, tool_name TEXT, status TEXT)", "ledger.id"),
         ("CREATE TABLE ledger(id INTEGER PRIMARY KEY, tool_name TEXT, status TEXT) WITHOUT  ROWID", "ledger.id"),
         ("CREATE TABLE ledger(id INTEGER, tool_name TEXT, status TEXT, PRIMARY KEY(id, tool_name))", "ledger.id"),
+        (
+            "CREATE TABLE ledger(id INTEGER PRIMARY KEY, tool_name TEXT, status TEXT, Workplace TEXT AS (tool_name),"
+            " effect TEXT AS (status) STORED, more TEXT AS (status))",
+            "computes .*: effect, workplace",
+        ),
+        (
+            "CREATE TABLE ledger(id INTEGER PRIMARY KEY, tool_name TEXT UNIQUE On  Conflict REPLACE, status TEXT)",
+            "REPLACE",
+        ),
     ],
 )
 def test_what_cannot_be_widened_is_refused_untouched(tmp_path: Path, create: str, reason: str) -> None:
@@ -116,6 +139,50 @@ def test_a_table_that_was_dropped_keeps_nobody_from_recording(home: Home, table:
     with closing(sqlite3.connect(home.paths.ledger)) as db:
         names = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     assert names == {"ledger", "sqlite_sequence", *TABLES}
+
+
+KEYS = {
+    "spool_merged": "Name TEXT PRIMARY KEY",
+    "compaction": "session_id TEXT, marker TEXT, PRIMARY KEY(session_id, marker)",
+    "rotation": "session_id TEXT PRIMARY KEY",
+    "notice_item": "ledger_id INTEGER, kind TEXT, notice_id INTEGER, PRIMARY KEY(ledger_id, kind, notice_id)",
+    "no_signal": "tool_name TEXT PRIMARY KEY",
+    "verdict": "ledger_id INTEGER PRIMARY KEY",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_of_that_name_gets_the_columns_that_it_lacks(home: Home, table: str) -> None:
+    """Other software made it, or a plugin from before it had them all."""
+    key = KEYS.get(table, "id INTEGER PRIMARY KEY")
+    foreign(home.paths.ledger, f"CREATE TABLE {table.upper()}(text TEXT, {key})")
+    home.pre()
+    home.pre(call="c2")
+    home.post(status="timeout")
+    home.post()
+    home.clock.advance(200)
+    assert "#2 write_file" in home.turn()
+    assert [(row["status"], row["later_status"]) for row in home.rows()] == [
+        ("ERROR:timeout", "CONFIRMED"), ("GHOST_REPORTED", None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("columns", ["text TEXT", "text TEXT PRIMARY KEY", "ID TEXT, marker TEXT PRIMARY KEY"])
+def test_a_table_of_that_name_with_another_key_is_refused(tmp_path: Path, table: str, columns: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
+        db.execute(f"CREATE TABLE {table}({columns})")
+        with pytest.raises(schema.ForeignSchemaError, match=f"`{table}` is a table of other software"):
+            schema.prepare(db)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE sql IS NOT NULL").fetchone() == (1,)
+
+
+def test_a_view_of_that_name_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
+        db.execute("CREATE VIEW Notice AS SELECT 1 AS id")
+        with pytest.raises(schema.ForeignSchemaError, match="`notice` is a view"):
+            schema.prepare(db)
+        assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("Notice",)]
 
 
 def test_beside_a_ledger_that_is_refused_the_calls_wait(home: Home) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from agent_ledger.engine.chain.check import check_chain
 from agent_ledger.engine.events import _KINDS, Contradiction, Event, from_record, to_record
 from agent_ledger.engine.outcome import Outcome
 
-from .homes import Home
+from .homes import Home, until
 from .test_hooks_pairing import NESTED, SCRIPT
 
 Word = Callable[[Home], Any]
@@ -97,3 +99,59 @@ def test_each_kind_of_event_comes_back_from_the_spool_as_it_was() -> None:
     record = to_record(event, "full")
     assert (record["kind"], record["why"], from_record(record)) == ("contradict", "full", event)
     assert set(_KINDS.values()) == set(get_args(Event))
+
+
+@contextlib.contextmanager
+def left_in_the_spool(home: Home, words: list[Word]) -> Iterator[Path]:
+    """Words that a process could not write before it died: the file, to be put there while another lives."""
+    with closing(sqlite3.connect(home.paths.ledger, isolation_level=None)) as shell:
+        shell.execute("BEGIN IMMEDIATE")
+        say(home, words)
+        (path,) = home.paths.spool.glob("*.jsonl")
+        lines = path.read_bytes()
+        home.close()
+        path.unlink()
+        shell.execute("ROLLBACK")
+    yield path
+    path.write_bytes(lines)
+
+
+def test_a_late_word_finds_its_call_however_many_came_between(home: Home) -> None:
+    """Hundreds of calls later, the newest of them like its own, the spool of a process that is gone is merged."""
+    say(home, CONTRADICTED_INSIDE[:3])
+    home.merged()
+    with left_in_the_spool(home, CONTRADICTED_INSIDE[3:4]):
+        home.restart()
+        for n in range(300):
+            home.pre(call=f"o{n}")
+        home.clock.advance(60)
+        say(home, CONTRADICTED_INSIDE[:3])
+        home.merged()
+    home.restart()
+    home.recorder.keeper.square(0.0)
+    until(lambda: not list(home.paths.spool.glob("*.jsonl")), "it is merged")
+    rows = home.rows("tool_call_id = ''")
+    assert [(row["status"], row["later_status"]) for row in rows] == [("CONFIRMED", "ERROR:late"), ("CONFIRMED", None)]
+
+
+def test_a_late_word_after_the_clock_was_set_back_is_kept_beside_the_newest(home: Home) -> None:
+    say(home, CONTRADICTED_INSIDE[:3])
+    home.clock.wall_offset -= 3_600
+    say(home, CONTRADICTED_INSIDE[3:4])
+    assert home.rows()[1]["later_status"] == "ERROR:late"
+
+
+@pytest.mark.parametrize(("written", "stored"), [("true", 1), ("false", 0), ("1", 1), ("0", 0)])
+def test_what_an_older_plugin_spooled_is_sealed_as_it_is_stored(home: Home, written: str, stored: int) -> None:
+    home.merged()
+    with left_in_the_spool(home, IN_A_CHAT[:3]) as path:
+        pass
+    lines = path.read_text()
+    assert lines.count('"args_cut":0') == 2
+    path.write_text(lines.replace('"args_cut":0', f'"args_cut":{written}'))
+    home.restart()
+    home.recorder.keeper.square(0.0)
+    until(lambda: not list(home.paths.spool.glob("*.jsonl")), "it is merged")
+    assert [row["args_cut"] for row in home.rows()] == [stored]
+    with closing(sqlite3.connect(home.paths.ledger)) as ledger:
+        assert check_chain(ledger).state == "whole"

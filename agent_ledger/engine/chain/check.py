@@ -115,7 +115,7 @@ class _Check:
 
     def _has_chain(self) -> bool:
         """Has this file what a chain needs? Where a part of that is gone, somebody took it."""
-        names = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        names = {row[0] for row in self._connection.execute("SELECT lower(name) FROM sqlite_master WHERE type='table'")}
         parts = {"amendment", "chain_head"} & names
         if columns_of(self._connection) >= COLUMNS.keys() and len(parts) == 2:
             return True
@@ -228,7 +228,9 @@ class _Check:
     # -- as a whole ------------------------------------------------------------------------------------------------
 
     def _after_last(self, expected: int) -> None:
-        found = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
+        found = self._connection.execute(
+            "SELECT seq FROM sqlite_sequence WHERE name='ledger' COLLATE NOCASE"
+        ).fetchone()
         used = found[0] if found and isinstance(found[0], int) else 0
         outside = self._pruned.spans.first_outside(expected, used)
         if not self._report.rows and self._pruned.spans.first_outside(used, used) is None:

@@ -30,6 +30,13 @@ def odd_columns(connection: sqlite3.Connection) -> dict[str, str]:
     return {name: declared[name] for name, kind in KINDS.items() if declared.get(name, kind).upper() != kind}
 
 
+def filled_columns(connection: sqlite3.Connection) -> list[str]:
+    """Columns into which this file puts something where nothing is given, though they may be empty."""
+    found = connection.execute("PRAGMA table_info(ledger)").fetchall()
+    filled = {str(row[1]).lower() for row in found if row[4] is not None and not row[3]}
+    return [name for name in COLUMNS if name in filled]
+
+
 def as_kind(value: Any, kind: str) -> Any:
     """A cell as that kind where it says the same, else as it is: '0 ' is not 0."""
     if kind == "INTEGER":

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .kept import KINDS, Kept, as_kind
+from .kept import KINDS, Kept, as_kind, filled_columns
 from .seal import FIRST, ISSUE_COLUMNS, LARGEST, SETTLE_COLUMNS, STATUS_AT, Seal, link_of, pack, unpack
 
 TRIES = 20
@@ -30,12 +30,8 @@ _UNMOVED = "(SELECT max(changed) FROM ledger) IS ? AND (SELECT max(id) FROM amen
 # SELECT … WHERE would first copy the row into a table of its own; OR IGNORE would use up a number.
 _VALUES = f"(CASE WHEN {_UNMOVED} THEN ? ELSE '' END, {','.join('?' * len(ISSUE_COLUMNS))}"
 _ID_AT = 2
-_INSERT = f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, changed, issue_seal) VALUES{_VALUES}, ?, ?)"
-_LATER = ", ".join(name for name in SETTLE_COLUMNS if name != "status")
-_INSERT_SETTLED = (
-    f"INSERT INTO ledger(id, {', '.join(ISSUE_COLUMNS)}, {_LATER}, changed, issue_seal, settle_seal)"
-    f" VALUES{_VALUES}, {','.join('?' * len(SETTLE_COLUMNS[1:]))}, ?, ?, ?)"
-)
+_ISSUED = ("changed", "issue_seal")
+_SETTLED = (*SETTLE_COLUMNS[1:], "changed", "issue_seal", "settle_seal")
 _OPEN = "id=? AND tool_call_id=? AND status IN ('PENDING', 'GHOST_REPORTED')"
 _IS_OPEN = f"SELECT 1 FROM ledger WHERE {_OPEN}"
 _SETTLE = (
@@ -46,6 +42,25 @@ _SOUND = f"typeof(number)='integer' AND number <= {_LAST_NUMBER} AND typeof(chan
 _LAST_AMENDMENT = f"SELECT number, changed, link FROM amendment WHERE {_SOUND} ORDER BY id DESC LIMIT 1"
 _KEPT_HEAD = f"SELECT number, changed, link FROM chain_head WHERE {_SOUND}"
 _AMENDMENT = "INSERT INTO amendment(number, changed, ledger_id, kind, did, previous, link) VALUES(?,?,?,?,?,?,?)"
+
+
+def _insert_into(columns: Sequence[str], filled: Sequence[str]) -> str:
+    """`columns`: those behind ISSUE_COLUMNS; `filled`: those that other software has filled where nothing is given."""
+    empty = [name for name in filled if name not in {"id", *ISSUE_COLUMNS, *columns}]
+    return (
+        f"INSERT INTO ledger({', '.join(('id', *ISSUE_COLUMNS, *columns, *empty))})"
+        f" VALUES{_VALUES}, {', '.join(['?'] * len(columns) + ['NULL'] * len(empty))})"
+    )
+
+
+class _Inserts(NamedTuple):
+    """The statements that add a row to one file's `ledger`."""
+
+    issued: str
+    settled: str
+
+
+_PLAIN = _Inserts(_insert_into(_ISSUED, ()), _insert_into(_SETTLED, ()))
 
 
 class Head(NamedTuple):
@@ -88,6 +103,7 @@ class ChainWriter:
         self._cursor = connection.cursor()
         self._head: Head | None = None
         self._columns: Kept | None = None
+        self._inserts = _PLAIN
 
     def forget(self) -> None:
         """What was written is taken back: the last record is not what it seemed."""
@@ -111,7 +127,7 @@ class ChainWriter:
             head = self.head()
             call_id = head.last_id + 1
             seal = head.next("issue", call_id, row, now_us)
-            if self._insert(_INSERT, (head.top, head.amended, call_id, *row, seal.changed, pack(seal))):
+            if self._insert(self._inserts.issued, (head.top, head.amended, call_id, *row, seal.changed, pack(seal))):
                 self._head = head.after(seal, last_id=call_id, top=seal.changed)
                 return call_id
         raise _overtaken()
@@ -129,7 +145,7 @@ class ChainWriter:
             issued = head.next("issue", call_id, row, now_us)
             ended = head.after(issued, top=None).next("settle", call_id, settled, now_us)
             values = (head.top, head.amended, call_id, *stored, *settled[1:], ended.changed, pack(issued), pack(ended))
-            if self._insert(_INSERT_SETTLED, values):
+            if self._insert(self._inserts.settled, values):
                 self._head = head.after(ended, last_id=call_id, top=ended.changed)
                 return call_id
         raise _overtaken()
@@ -209,6 +225,10 @@ class ChainWriter:
     @property
     def _kept(self) -> Kept:
         if self._columns is None:
+            filled = filled_columns(self._connection)
+            self._inserts = (
+                _Inserts(_insert_into(_ISSUED, filled), _insert_into(_SETTLED, filled)) if filled else _PLAIN
+            )
             self._columns = Kept(self._connection)
         return self._columns
 
@@ -241,7 +261,7 @@ def read_head(connection: sqlite3.Connection) -> Head:
     records += connection.execute(_KEPT_HEAD).fetchall()
     number, changed, link = max(records, default=(0, 0, FIRST))
     (newest,) = connection.execute("SELECT max(id) FROM ledger").fetchone()
-    used = connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger'").fetchone()
+    used = connection.execute("SELECT seq FROM sqlite_sequence WHERE name='ledger' COLLATE NOCASE").fetchone()
     (amended,) = connection.execute("SELECT max(id) FROM amendment").fetchone()
     last_id = max(newest or 0, used[0] if used and isinstance(used[0], int) else 0)
     return Head(number, max(changed, top) if isinstance(top, int) else changed, link, last_id, top, amended)

@@ -146,7 +146,9 @@ def _tried(tables: list[str], thing: _Thing | None) -> tuple[str, bool]:
             left = iter(range(_STEPS // 1_000))
             copy.set_progress_handler(lambda: next(left, None) is None, 1_000)
             _record(copy)
-            _write_beside(copy)
+            with copy_of(()) as ours:
+                schema.prepare(ours)
+                _write_beside(copy, ours)
             whole = check_chain(copy).whole
         except sqlite3.Error as error:
             endless = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
@@ -169,10 +171,10 @@ def _record(copy: sqlite3.Connection) -> None:
     rows.keep_head(_TS)
 
 
-def _write_beside(copy: sqlite3.Connection) -> None:
-    """A row in each of the other tables, and a change of it."""
+def _write_beside(copy: sqlite3.Connection, ours: sqlite3.Connection) -> None:
+    """A row in each of the other tables, with the columns that they have in our own ledgers, and a change of it."""
     for table in sorted(schema.TABLE_NAMES - {"ledger", "amendment", "chain_head"}):
-        columns = copy.execute(f"PRAGMA table_info({table})").fetchall()
+        columns = ours.execute(f"PRAGMA table_info({table})").fetchall()
         names = ", ".join(row[1] for row in columns)
         values = [_SOME.get(str(row[2]).upper(), "x") for row in columns]
         for statement, given in (
