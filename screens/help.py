@@ -17,6 +17,9 @@ from widgets.look import GLYPHS, VERDICT_GLYPHS
 
 _NAMES = {"enter": "enter", "backspace": "backspace"}
 
+_WIDEST = 24
+"""Cells for the keys of one action; whoever gave it more keys of his own sees its line begin further right."""
+
 _STATES = {
     "pending": "issued, and still within its grace period",
     "overdue": "not confirmed in time, or its process is gone",
@@ -63,8 +66,10 @@ class HelpScreen(ModalScreen[None]):
 def help_text(screen: Screen[Any]) -> Text:
     """Every key that works on `screen` now, one line an action; then its notes (`help_notes()`), or the states."""
     out = Text()
-    for keys, tooltip in _actions(screen):
-        out.append(f" {keys:<15}", "bold").append(f"{tooltip}\n")
+    actions = list(_actions(screen))
+    wide = max(14, *(min(len(keys), _WIDEST) for keys, _ in actions))
+    for keys, tooltip in actions:
+        out.append(f" {keys:<{wide}} ", "bold").append(f"{tooltip}\n")
     out.append("\n")
     notes = getattr(screen, "help_notes", None)
     if notes is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from screens.help import HelpScreen
+from screens.help import HelpScreen, help_text
 from widgets.prompt_bar import PromptBar
 
 from .conftest import Start
@@ -64,6 +64,16 @@ async def test_help_lists_every_key_of_the_screen(ledger: Ledger, start: Start) 
             assert f" {key}" in run.text
         await run.press("q")
         assert run.front() is run.calls
+
+
+async def test_a_blank_stands_between_keys_and_what_they_do(ledger: Ledger, start: Start) -> None:
+    """Three names of keys are longer than the column was: `q backspace escBack`."""
+    a_day(ledger)
+    async with start() as run:
+        await run.press("enter")
+        await run.until(lambda: "did it land" in run.text or "timeline" in run.text, "details")
+        shown = help_text(run.front()).plain
+        assert shown.startswith(" q backspace esc Back to the list\n v               Verify: ")
 
 
 async def test_the_palette_filters_and_changes_the_theme(ledger: Ledger, start: Start) -> None:

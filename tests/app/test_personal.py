@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from ledger_tui.app import LedgerApp, make_app, opened
 from ledger_tui.personal import default_keys, settle
 from screens.calls import CallsScreen
-from screens.help import HelpScreen
+from screens.help import HelpScreen, help_text
 from widgets.prompt_bar import PromptBar
 from widgets.themes import DEFAULT_THEME
 
@@ -56,6 +56,15 @@ async def test_theme_and_keys(started: Started) -> None:
         await run.pilot.press("escape", "f1")
         await run.until(lambda: isinstance(run.app.screen, HelpScreen), "help")
         assert " f  " in run.text
+
+
+async def test_more_keys_than_fit_their_column_keep_a_blank_before_what_they_do(started: Started) -> None:
+    async with started('keys.calls.filter = "f,slash,f6,f7,f8,f9,insert,delete"\n') as run:
+        shown = help_text(run.app.screen).plain
+        [line] = [line for line in shown.splitlines() if line.endswith(" Narrow by tool, state, text…")]
+        assert len(line) > len(" Narrow by tool, state, text…") + 24
+        assert line.startswith(" f / f6 f7 f8 f9 ")
+        assert "\n e                        Write what is in view" in shown
 
 
 async def test_an_action_that_shares_its_key_keeps_it(started: Started) -> None:
