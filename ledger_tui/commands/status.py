@@ -269,7 +269,8 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
         counts = ", ".join(f"{ledger[name]} {name}" for name in STATES if ledger[name])
         lines.append(f"ledger    {amount(ledger['rows'], 'call')}" + (f": {counts}" if counts else ""))
     else:
-        lines.append(f"ledger    nothing recorded yet ({inert(ledger['path'])} is not there)")
+        missing = f"({inert(ledger['path'])} is not there)"
+        lines.append(f"ledger    nothing recorded yet {missing}; if that lasts, see: ledger-tui doctor")
     if "shipped" in found:
         at = found["shipped"].replace("T", " ")[:19]
         return [

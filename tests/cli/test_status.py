@@ -48,7 +48,10 @@ def test_a_home_in_which_nothing_happened(program: Any, home: Path) -> None:
     assert found["policy"] == {"mode": "off"}
     assert found["prompt_policy"] == {"mode": "off", "enforced": None}
     assert found["gateway"]["running"] is False
-    assert "no score: nothing was recorded" in program("status").out
+    text = program("status").out
+    assert "no score: nothing was recorded" in text
+    [ledger] = [line for line in text.splitlines() if line.startswith("ledger ")]
+    assert ledger.endswith("ledger.db is not there); if that lasts, see: ledger-tui doctor")  # Is the plugin here?
 
 
 def test_sessions_are_counted(program: Any, home: Path) -> None:
