@@ -73,6 +73,19 @@ def test_what_the_words_say(command: str, found: list[Effect]) -> None:
 )  # fmt: skip
 def test_what_the_words_do_not_say_proves_nothing(world: World, command: str) -> None:
     assert not effects.read(command, "/w").clear
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("python3 tools/reserve_table.py --guests 4", "`python3 tools/reserve_table.py` is not followed"),
+        (f"python3 {'a' * 41}", f"`python3 {'a' * 39}…` is not followed"),
+        (f"git {'a' * 41}", f"`git {'a' * 39}…` is not followed"),
+        ("a" * 41, f"`{'a' * 39}…` may do anything"),
+    ],
+)
+def test_what_is_not_told_in_full_ends_with_an_ellipsis(command: str, why: str) -> None:
+    assert effects.read(command, "/w").why == why
     assert world.verdict(world.call("terminal", {"command": command})).verdict == "unknown"
 
 

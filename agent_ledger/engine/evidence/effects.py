@@ -15,6 +15,7 @@ from ..commands import expand, wrappers
 from ..commands.names import names
 from ..commands.syntax import parse
 from ..commands.tree import Pipeline, Redirection, Simple, UnreadableError, Word
+from ..inert import clip
 
 LONGEST = 16_384
 """Characters of a command that are read."""
@@ -170,7 +171,7 @@ class _Reader:
             self.effects += doing(self, command)
             return flow if command.name == "tee" else None
         if not _looks(command):
-            raise _UnclearError(f"`{command.name[:40]}` may do anything")
+            raise _UnclearError(f"`{clip(command.name, 40)}` may do anything")
         return _printed(command)
 
     def moved(self, command: _Command) -> str:
@@ -244,7 +245,7 @@ def _allow(command: _Command, letters: str, *, least: int = 1, most: int = 200) 
     """The plain words, if only options of these letters stand there. Raises _UnclearError else."""
     odd = command.options - set(letters)
     if odd:
-        raise _UnclearError(f"`{command.name}` has the option {sorted(odd)[0][:20]}")
+        raise _UnclearError(f"`{command.name}` has the option {clip(sorted(odd)[0], 20)}")
     if not least <= len(command.plain) <= most:
         raise _UnclearError(f"`{command.name}` names no place that can be looked at")
     return command.plain
@@ -357,13 +358,13 @@ def _git(reader: _Reader, command: _Command) -> Iterator[Effect]:
         ["add"],
         ["clone"],
     ):
-        raise _UnclearError(f"`git {' '.join(words[:1])[:40]}` is not followed")
+        raise _UnclearError(f"`git {clip(' '.join(words[:1]), 40)}` is not followed")
     yield Effect("git", folder, words=tuple(words))
 
 
 def _install(reader: _Reader, command: _Command) -> Iterator[Effect]:
     if command.arguments[:1] not in (["install"], ["i"], ["add"]) and command.arguments[:3] != ["-m", "pip", "install"]:
-        raise _UnclearError(f"`{command.name} {' '.join(command.arguments[:1])[:20]}` is not followed")
+        raise _UnclearError(f"`{command.name} {clip(' '.join(command.arguments[:1]), 40)}` is not followed")
     yield Effect("install", reader.folder, words=(command.program, *command.arguments))
 
 
