@@ -158,7 +158,7 @@ def options(
         fleet.one_home(context)
     if context.invoked_subcommand is None and (asked_for_plain(context) or os.environ.get("TERM") == "dumb"):
         return plain_start.told(context.obj)
-    return _open_app(fleet.places_of(context)) if context.invoked_subcommand is None else None
+    return _open_app(context) if context.invoked_subcommand is None else None
 
 
 def _shipped(context: typer.Context, source: str, host: str | None, *, all_hosts: bool) -> Place | fleet.Fleet:
@@ -182,7 +182,7 @@ def _tell_of_settings() -> None:
         warn(problem)
 
 
-def _open_app(places: Sequence[Place]) -> int:
+def _open_app(context: typer.Context) -> int:
     if importlib.util.find_spec("ledger_tui.app") is None:
         raise CommandError("The app is not part of this build; the commands are: see ledger-tui --help.", UNREADABLE)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and os.environ.get("TEXTUAL_DRIVER") != DRIVER:
@@ -190,7 +190,8 @@ def _open_app(places: Sequence[Place]) -> int:
             "The app needs a terminal, and this is none; in pipes and scripts use a command, such as: ledger-tui calls",
             USAGE,
         )
-    return opening.open_app(*places)
+    said = context.obj.unlisted if isinstance(context.obj, fleet.Fleet) else ()
+    return opening.open_app(*fleet.places_of(context), said=said)
 
 
 for group in (

@@ -33,13 +33,18 @@ def with_profiles(home: str) -> list[str]:
 
 
 def unlisted(home: str) -> str:
-    """Why nobody can tell which profiles a home has; empty where that can be told, also where there are none."""
-    try:
-        os.scandir(os.path.join(home, "profiles")).close()
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except OSError as error:
-        return error.strerror or str(error)
+    """Why nobody can tell which profiles a home has, or which homes a folder; empty where that can be told, also where
+    there are none."""
+    folders = [os.path.join(home, "profiles")]
+    if not _is_home(home) and os.path.isdir(home):
+        folders.insert(0, home)
+    for folder in folders:
+        try:
+            os.scandir(folder).close()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            return error.strerror or str(error)
     return ""
 
 

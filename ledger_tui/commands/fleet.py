@@ -15,7 +15,7 @@ from agent_ledger.engine.inert import inert
 from ledger_tui import homes
 from ledger_tui.commands.errors import DONE, UNREADABLE, CommandError, usage
 from ledger_tui.commands.output import say, warn
-from ledger_tui.commands.place import Place, place_of
+from ledger_tui.commands.place import Place, path_of, place_of
 from ledger_tui.config import load
 from ledger_tui.sources.guard import SourceError
 
@@ -32,11 +32,11 @@ _T = TypeVar("_T")
 class Fleet:
     """Several homes, each with a name of its own: inert, and as short as it can be. One where only one was found."""
 
-    def __init__(self, find: Callable[[], Iterable[Place]], *, unlisted: int = 0) -> None:
+    def __init__(self, find: Callable[[], Iterable[Place]], *, unlisted: Sequence[str] = ()) -> None:
         """`find` is asked once, when a command wants to know them: `--help` does not."""
         self._find = find
         self.unlisted = unlisted
-        """Of so many homes nobody can tell which profiles there are."""
+        """A sentence about each home of which nobody can tell which profiles there are. They are said already."""
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -129,7 +129,7 @@ def asked(
         raise usage("--ledger and --state name files of one home; leave them out where several homes are asked for.")
     if all_profiles and profiles:
         raise usage("--all-profiles and --profile exclude each other; choose one.")
-    given: Sequence[str | None] = hermes_homes or (load().config.homes if all_profiles else ()) or (None,)
+    given: Sequence[str | None] = hermes_homes or (_of_settings() if all_profiles else ()) or (None,)
     inside: Sequence[str | None] = profiles or (None,)
     named = [place_of(home, profile, None, None, environ) for home in given for profile in inside]
     found: dict[str, Place] = {}
@@ -140,15 +140,24 @@ def asked(
     paths = homes.distinct(list(found))
     called = zip(paths, homes.names([inert(path) for path in paths]), strict=True)
     places = [replace(found[path], name=name) for path, name in called]
-    return Fleet(lambda: places, unlisted=sum(map(_unlisted, named)) if all_profiles else 0)
+    return Fleet(lambda: places, unlisted=_unlisted(named) if all_profiles else ())
 
 
-def _unlisted(place: Place) -> bool:
-    """Says so where nobody can tell which profiles a home has."""
-    why = homes.unlisted(str(place.home))
-    if why:
-        warn(f"The profiles of {place.home} cannot be listed ({why}); they are left out.")
-    return bool(why)
+def _of_settings() -> list[str]:
+    """The homes that a person's settings name. Raises CommandError (2) for what can be no path."""
+    found = load()
+    return [str(path_of(home, f"homes in {found.path}")) for home in found.config.homes]
+
+
+def _unlisted(named: Sequence[Place]) -> list[str]:
+    """Says it where nobody can tell which profiles a home has, and returns what it said."""
+    asked_for = {place.home: homes.unlisted(str(place.home)) for place in named}
+    told = [
+        f"The profiles of {home} cannot be listed ({why}); they are left out." for home, why in asked_for.items() if why
+    ]
+    for sentence in told:
+        warn(sentence)
+    return told
 
 
 def places_of(context: typer.Context) -> tuple[Place, ...]:

@@ -12,10 +12,11 @@ from ledger_tui.commands.place import Place
 from ledger_tui.loading import loading
 
 
-def open_app(*places: Place) -> int:
+def open_app(*places: Place, said: Sequence[str] = ()) -> int:
     """Run the app until it is left. Raises CommandError (3) where the only place is not there.
 
     Of several, each shows in its own line what is wrong with it; what cannot be brought from an engine is left out.
+    `said`: sentences that stand on the terminal, where the app will hide them.
     """
     there, left_out = _at_hand(places)
     several = len(there) > 1
@@ -35,7 +36,7 @@ def open_app(*places: Place) -> int:
     ]
     app = screen.LedgerApp(homes)
     problem = personal.settle(app)
-    app.first_word = " ".join(filter(None, [app.first_word, *left_out, *map(_elsewhere, there[:1])]))
+    app.first_word = " ".join(filter(None, [app.first_word, *map(inert, said), *left_out, *map(_elsewhere, there[:1])]))
     for one in (problem, *left_out):
         if one:
             warn(one)

@@ -237,7 +237,7 @@ def _sums(fleet: Fleet, asked: Round) -> str:
     """One line for a status bar; a home that is not there, or whose profiles nobody can list, counts as unread."""
     there = [str(place.ledger) for place, _ in asked.each(Place.need_home)]
     unicode = tmux_line.speaks_unicode(os.environ, sys.stdout.encoding)
-    now, missing = fleet.places[0], len(asked.failed) + fleet.unlisted
+    now, missing = fleet.places[0], len(asked.failed) + len(fleet.unlisted)
     return tmux_line.sums(there, now=now.clock(), mono_now=now.mono_clock(), unicode=unicode, missing=missing)
 
 

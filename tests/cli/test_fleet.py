@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from rich.cells import cell_len
 
 from ledger_tui import config, homes
 from ledger_tui.commands import calls, fleet_status
-from ledger_tui.commands.errors import USAGE, CommandError
+from ledger_tui.commands.errors import UNREADABLE, USAGE, CommandError
 from ledger_tui.commands.fleet import Fleet, Round, asked
 from ledger_tui.commands.place import Place
 from ledger_tui.sources.guard import SourceError
@@ -123,6 +124,30 @@ def test_profiles_that_nobody_can_list_are_told(program: Any, sentence: Any, hom
         assert "unread" not in line.out
 
 
+def test_a_folder_of_homes_that_nobody_can_list_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once, however often it is named. A folder that may be entered and not listed looks empty otherwise."""
+    home_with(tmp_path / "homes" / "one")
+    scandir = os.scandir
+
+    def refused(path: Any) -> Any:
+        if Path(path) == tmp_path / "homes":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    folder = str(tmp_path / "homes")
+    found = asked([folder, folder], (), None, None, {}, all_profiles=True)
+    assert isinstance(found, Fleet)
+    assert len(found.unlisted) == 1
+    assert Round(found).code == UNREADABLE
+    assert (
+        capsys.readouterr().err
+        == f"The profiles of {folder} cannot be listed (Permission denied); they are left out.\n"
+    )
+
+
 def test_paths_that_look_alike_are_numbered() -> None:
     assert [name for name, _ in called("/srv/a\x1b", "/srv/a\\u001b", "/srv/b")] == [
         "/srv/a\\u001b (1)", "/srv/a\\u001b (2)", "b",
@@ -136,6 +161,7 @@ def test_a_home_in_settings_that_is_no_path(monkeypatch: pytest.MonkeyPatch, tmp
     with pytest.raises(CommandError, match="cannot be resolved") as error:
         asked((), (), None, None, {}, all_profiles=True)
     assert error.value.code == USAGE
+    assert error.value.text.startswith(f"homes in {settings}: "), "what is to be mended is named"
 
 
 def test_a_name_is_inert() -> None:

@@ -84,6 +84,15 @@ def test_what_cannot_be_brought_is_told_of_and_takes_no_other_along(
         open_app(shipped("ada"), shipped("bea"))
 
 
+def test_profiles_that_nobody_can_list_are_told_in_the_app(opened: list[LedgerApp], tmp_path: Path) -> None:
+    """What stands on the terminal is hidden by the app."""
+    home_with(tmp_path)
+    (tmp_path / "profiles").symlink_to("profiles")
+    assert cli.run(["--hermes-home", str(tmp_path), "--all-profiles"]) == 0
+    (app,) = opened
+    assert f"The profiles of {tmp_path} cannot be listed" in app.first_word
+
+
 def test_the_app_says_so_where_hermes_is_in_a_profile_instead(opened: list[LedgerApp], tmp_path: Path) -> None:
     (tmp_path / "profiles" / "work").mkdir(parents=True)
     (tmp_path / "active_profile").write_text("work\n", encoding="utf-8")
