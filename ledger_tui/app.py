@@ -48,6 +48,8 @@ ENTRIES = (
 )
 """The screens, in the order of their keys. A new screen is one more line."""
 
+_SCREENS = Binding.Group("Screens")
+
 HOMES = "Homes"
 """The screen that stands above those of a home, where there are several."""
 
@@ -66,7 +68,9 @@ class LedgerApp(App[None]):
         Binding(
             "ctrl+p", "command_palette", "Commands", id="app.palette", tooltip="Search everything that can be done"
         ),
-        Binding("0", f"show_screen({HOMES!r})", HOMES, id="app.homes", tooltip="Every home side by side"),
+        Binding(
+            "0", f"show_screen({HOMES!r})", HOMES, id="app.homes", tooltip="Every home side by side", group=_SCREENS
+        ),
         *(
             Binding(
                 entry.key,
@@ -74,6 +78,7 @@ class LedgerApp(App[None]):
                 entry.name,
                 id=f"app.{entry.name.lower()}",
                 tooltip=f"The screen {entry.name}",
+                group=_SCREENS,
             )
             for entry in ENTRIES
         ),
@@ -148,6 +153,9 @@ class LedgerApp(App[None]):
 
     def commands(self) -> Iterable[Command]:
         """What the palette offers on every screen."""
+        for entry in ENTRIES:
+            show = partial(self.action_show_screen, entry.name)
+            yield Command(f"Screen: {entry.name}", f"Key {entry.key}", show)
         if self._several:
             yield Command("Homes", "Every home side by side", partial(self.switch_mode, HOMES))
             for index, home in enumerate(self.homes):

@@ -58,11 +58,11 @@ class CallsScreen(TypingScreen):
             "slash", "filter", "Filter", key_display="/", id="calls.filter", tooltip="Narrow by tool, state, text…"
         ),
         VERIFY,
+        VERIFY_ALL,
+        STOP,
         Binding("tab,right,l", "pane(1)", "Pane", key_display="tab", id="calls.next", tooltip="Next pane"),
         Binding("shift+tab,left,h", "pane(-1)", "Back", show=False, id="calls.previous", tooltip="Previous pane"),
         Binding("s", "sessions", "Sessions", id="calls.sessions", tooltip="Go to the sessions, or hide them"),
-        VERIFY_ALL,
-        STOP,
         Binding("x", "clear", "Clear", id="calls.clear", tooltip="Drop filter and session: show everything"),
         Binding("e", "export", "Export", id="calls.export", tooltip="Write what is in view to a CSV or JSON file"),
     ]

@@ -21,7 +21,7 @@ BEAT_S = 0.1
 """How often the progress is drawn. A search that ends before the first beat shows none."""
 
 VERIFY = Binding("v", "verify", "Verify", id="verify.one", tooltip="Verify: look for evidence whether it landed")
-VERIFY_ALL = Binding("V", "verify_all", "Verify all", id="verify.all", tooltip="Verify all unconfirmed calls in view")
+VERIFY_ALL = Binding("V", "verify_all", "All", id="verify.all", tooltip="Verify all unconfirmed calls in view")
 STOP = Binding("V", "stop_search", "Stop", id="verify.stop", tooltip="Stop looking for evidence; what was found stays")
 
 

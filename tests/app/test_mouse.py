@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from textual.command import CommandPalette
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -133,10 +134,21 @@ async def test_a_click_on_a_key_is_the_key(ledger: Ledger, start: Start) -> None
         await run.until(lambda: isinstance(run.front(), CallsScreen), "the calls")
         await run.press("2")
         await run.until(lambda: isinstance(run.front(), PostureScreen), "the posture")
-        await hint(run, "Calls")
+        await hint(run, "1-5")
+        await run.until(lambda: isinstance(run.app.screen, CommandPalette), "the palette, which has all screens")
+        await run.type("screen: calls")
+        await run.until_shown("Screen: Calls")
+        await run.press("down", "enter")
         await run.until(lambda: isinstance(run.front(), CallsScreen), "the calls again")
         await hint(run, "Details")
         await run.until(lambda: isinstance(run.front(), CallDetailsScreen), "the details")
+
+
+async def test_a_click_on_the_name_of_a_screen_shows_it(ledger: Ledger, start: Start) -> None:
+    a_day(ledger)
+    async with start((200, 24)) as run:
+        await hint(run, "2 Posture")
+        await run.until(lambda: isinstance(run.front(), PostureScreen), "the posture")
 
 
 async def test_what_was_given_another_key_is_clicked_all_the_same(ledger: Ledger, start: Start) -> None:

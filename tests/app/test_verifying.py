@@ -197,14 +197,14 @@ async def test_a_search_can_be_stopped_and_what_it_found_stays(
     ids = thousand(ledger, tmp_path / "many")
     with held_at(monkeypatch, 250) as (there, go_on):
         async with start((120, 30)) as run:
-            assert "V Verify all" in run.text
+            assert "v Verify  V All" in run.text
             await run.press("V")
             await run.until(there.is_set, "a quarter of them")
             assert "V Stop " in run.text
             await run.press("V")
             go_on.set()
             await run.until_shown("250 of 1,000 calls checked: 125 landed, 125 absent, 0 unknown.")
-            await run.until_shown("V Verify all")
+            await run.until_shown("V All")
     assert sorted(stored(ledger)) == ids[:250]
 
 
