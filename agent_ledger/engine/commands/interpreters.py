@@ -1,7 +1,10 @@
-"""Which commands run other languages than the shell, and where in their arguments the code or the script stands."""
+"""Which commands run a language, the shell's or another, and where in their arguments the code or the script stands."""
 
 from __future__ import annotations
 
+from .names import names
+
+SHELLS = names("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash osh")
 LANGUAGES = {
     "python": "python", "pypy": "python", "ipython": "python", "perl": "perl", "ruby": "ruby", "node": "node",
     "nodejs": "node", "deno": "node", "bun": "node", "php": "php", "lua": "lua", "osascript": "osascript",

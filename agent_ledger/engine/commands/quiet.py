@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from . import outputs, places, quick, wrappers
 from .builtins import SPECIAL
-from .interpreters import LANGUAGES, inline_code, versionless
+from .interpreters import LANGUAGES, SHELLS, inline_code, versionless
 from .machine import redirections
 from .names import names
 from .network import SENDERS, sockets
@@ -20,7 +20,6 @@ from .places import normal
 from .reading import READERS, secrets
 from .removing import makes_filesystem
 from .run import NOTHING, Run
-from .shell import SHELLS
 from .signatures import BY_NAME
 
 LONGEST = 1_000

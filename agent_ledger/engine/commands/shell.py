@@ -8,8 +8,7 @@ from ..inert import clip, inert
 from . import expand, outputs, quick, wrappers
 from .act import Act
 from .builtins import MOST_ROUNDS, SPECIAL
-from .interpreters import LANGUAGES, inline_code, versionless
-from .names import names
+from .interpreters import LANGUAGES, SHELLS, inline_code, versionless
 from .places import normal
 from .run import NOTHING, SILENT, Found, Run, Stream, command_name, quote, shown, together
 from .syntax import parse, parse_text
@@ -23,8 +22,6 @@ MOST_TEXT = 150_000
 
 MOST_SHOWN = 40
 """Plain commands whose normal form is kept for a policy's texts and patterns."""
-
-SHELLS = names("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash osh")
 
 
 class Shell:

@@ -12,11 +12,10 @@ from functools import lru_cache
 
 from ..commands.builtins import SPECIAL
 from ..commands.calls import COMMANDS
-from ..commands.interpreters import LANGUAGES
+from ..commands.interpreters import LANGUAGES, SHELLS
 from ..commands.outputs import DOWNLOADERS
 from ..commands.places import SECRET_PIECES
 from ..commands.quiet import Quiet, quiet
-from ..commands.shell import SHELLS
 from ..commands.signatures import BY_NAME
 from ..commands.wrappers import WRAPPERS
 from .harmless import RISKY, is_harmless

@@ -8,9 +8,8 @@ land, or a retry that succeeded in the end, takes its finding back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from ..records import CONFIRMED, ERROR_PREFIX, GHOST_REPORTED, PENDING, Call, utc_seconds
+from ..records import CONFIRMED, ERROR_PREFIX, GHOST_REPORTED, PENDING, Call
 from ..severity import SEVERITIES
 from . import asi01, asi02, asi03, asi04, asi05, asi06, asi08, asi11
 from .acts import findings as act_findings
@@ -22,6 +21,7 @@ from .memory import BURST_CALLS, BURST_S, FAILED, GOOD, MANY, OPEN, Run, Session
 from .plain import ALWAYS, FILES, is_plain, names_one_of, plain_file, quiet_call, runs_a_path
 from .rows import RawRow, Row, raw_row, row_of
 from .seen import Seen
+from .times import Times
 from .windows import Window
 
 SESSIONS = 4096
@@ -37,7 +37,6 @@ _NO_KINDS: frozenset[str] = frozenset()
 _LOADED_ALREADY = frozenset({"persistence", "supply-chain", "ledger-touch"})
 """Kinds of acts beside which a change of what is loaded is no finding of its own."""
 
-_MINUTES = {f"{minute:02}:": 60.0 * minute for minute in range(60)}
 _TIMED_OUT = ERROR_PREFIX + "timeout"
 
 Key = tuple[object, ...]
@@ -63,7 +62,7 @@ class Posture:
         self._runs: dict[int, Run] = {}
         """Of open rows, the row of identical calls that they stand in."""
         self._kept: dict[int, asi05.Kept] = {}
-        self._hour: tuple[str, float] = ("", 0.0)
+        self._times = Times()
 
     @property
     def score(self) -> int | None:
@@ -147,7 +146,7 @@ class Posture:
         if session is None:
             session = self._begin(key, turn_id)
         session.touched = self.rows
-        at = self._seconds(ts)
+        at = self._times.seconds(ts)
         window = session.tools.get(tool)
         if window is None:
             window = self._first_use(session, raw, at)
@@ -320,7 +319,7 @@ class Posture:
     def _again(self, raw: RawRow) -> None:
         row_id, status, seen = raw[0], raw[8], raw[9]
         session = self._open.get(row_id)
-        at = self._seconds(raw[1])
+        at = self._times.seconds(raw[1])
         if session is not None and status != PENDING:
             self._changed(session, raw, at)
         if seen is not None and seen > 1:
@@ -378,21 +377,6 @@ class Posture:
         self._points += one.weight
         self.revision += 1
         self._new.append((key, one))
-
-    def _seconds(self, ts: Any) -> float | None:
-        """Seconds since 1970. Times come in order, so the hour is worked out once an hour."""
-        if type(ts) is str and len(ts) == 24 and ts[23] == "Z":
-            prefix, base = self._hour
-            minute = _MINUTES.get(ts[14:17])
-            if ts[:14] == prefix and minute is not None:
-                try:
-                    return base + minute + float(ts[17:23])
-                except ValueError:
-                    return None
-            whole = utc_seconds(ts[:14] + "00:00.000Z")
-            if whole is not None:
-                self._hour = (ts[:14], whole)
-        return utc_seconds(ts)
 
 
 def _place(one: Finding) -> tuple[int, str, str]:
