@@ -15,6 +15,7 @@ from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.load import load
 from agent_ledger.engine.policy.mode import mode_of
 from agent_ledger.engine.policy.rules import ToolPolicy
+from ledger_tui.commands import act_kinds
 from ledger_tui.commands.errors import unreadable
 from ledger_tui.commands.output import amount, print_json, say, warn
 from ledger_tui.commands.place import Place, path_of
@@ -80,6 +81,7 @@ def examined(kind: Kind, path: Path, mode_path: Path) -> dict[str, Any]:
     there = path.exists()
     loaded = kind.load(path)
     wrong = loaded if isinstance(loaded, PolicyError) else None
+    never = act_kinds.never(loaded.rules) if isinstance(loaded, ToolPolicy) else ()
     return {
         "file": str(path),
         "exists": there,
@@ -87,6 +89,7 @@ def examined(kind: Kind, path: Path, mode_path: Path) -> dict[str, Any]:
         "line": wrong.line if wrong and wrong.line else None,
         "reason": wrong.reason if wrong and there else None,
         "rules": [] if isinstance(loaded, PolicyError) else [rule.name for rule in loaded.rules],
+        **({"never": [act_kinds.told(*one) for one in never]} if kind is TOOLS else {}),
         "mode": mode.value,
         "mode_valid": mode.valid,
     }
@@ -98,6 +101,7 @@ def _as_text(kind: Kind, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"There is no {file}. To begin: cp {inert(str(kind.example))} {file}"
     elif found["valid"]:
         yield f"{file}: in order, {amount(len(found['rules']), 'rule')}: {inert(', '.join(found['rules']) or 'none')}"
+        yield from map(inert, found.get("never", ()))
     else:
         line = f", line {found['line']}" if found["line"] else ""
         yield f"{file}{line}: {inert(found['reason'])}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,11 @@ from typing import Any
 import pytest
 
 from agent_ledger.engine.paths import Paths
+from agent_ledger.engine.policy.load import load
+from agent_ledger.engine.policy.rules import ToolPolicy
 from agent_ledger.engine.recorder import Recorder
+from ledger_tui.commands.act_kinds import KINDS, never
+from ledger_tui.sources.policy_files import EXAMPLE
 
 DELETE = " ".join(("rm", "-rf", "/srv/data"))
 ROOT = Path(__file__).parents[2]
@@ -82,6 +87,43 @@ def test_replay_names_what_would_have_been_refused(home: Path) -> None:
     assert (row["session_id"], row["tool_name"], row["args_cut"]) == ("chat", "terminal", False)
     out, _ = ledger_tui(home, "policy", "replay")
     assert out.splitlines()[-1] == "1 of 3 recorded calls would have been refused."
+
+
+def test_a_kind_that_no_call_has_is_named(home: Path) -> None:
+    """A mistyped kind: the policy is in order, and its rule would never hold."""
+    rules = [
+        {"name": "one", "kinds": ["recursive-deletes", "*-delete", "force-push"]},
+        {"name": "two", "kinds": ["qqq-*"]},
+    ]
+    Paths(home).policy.write_text(json.dumps({"rules": rules}), encoding="utf-8")
+    Paths(home).policy_mode.write_text("enforce", encoding="utf-8")
+    told = [
+        "Rule one: no call is ever of the kind 'recursive-deletes'; did you mean recursive-delete?",
+        "Rule two: no call is ever of the kind 'qqq-*'.",
+    ]
+    found = json.loads(ledger_tui(home, "policy", "lint", "--json")[0])
+    assert (found["valid"], found["never"]) == (True, told)
+    assert ledger_tui(home, "policy", "lint")[0].splitlines()[1:3] == told
+    checks = {one["check"]: one for one in json.loads(ledger_tui(home, "doctor", "--json")[0])}
+    assert (checks["policy"]["state"], checks["policy"]["text"]) == ("warn", told[0])
+
+
+def test_the_kinds_are_those_of_the_page_and_of_what_reads_commands() -> None:
+    page = (ROOT / "docs" / "policy.md").read_text("utf-8")
+    table = page.split("| kind | what it is |")[1].split("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(name for cell in cells for name in re.findall(r"`([a-z-]+)`", cell)) == list(KINDS)
+    made = set()
+    for path in (ROOT / "agent_ledger" / "engine" / "commands").glob("*.py"):
+        made |= set(re.findall(r'(?:yield|Act\() ?"([a-z-]+)",', path.read_text("utf-8")))
+    assert len(made) > 30  # Else the reading above is out of date.
+    assert made - {"shell"} <= set(KINDS)  # "shell" hands a text on to be read itself.
+
+
+def test_the_example_names_kinds_that_there_are() -> None:
+    example = load(EXAMPLE)
+    assert isinstance(example, ToolPolicy)
+    assert list(never(example.rules)) == []
 
 
 def test_report_lint_and_doctor(home: Path) -> None:

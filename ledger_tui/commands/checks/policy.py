@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
+from agent_ledger.engine.inert import inert
 from agent_ledger.engine.policy.file import PolicyError
 from agent_ledger.engine.policy.mode import mode_of
+from agent_ledger.engine.policy.rules import ToolPolicy
+from ledger_tui.commands import act_kinds
 from ledger_tui.commands.checks import FAIL, OK, WARN, Check
 from ledger_tui.commands.output import amount
 from ledger_tui.commands.place import Place
@@ -27,5 +30,9 @@ def policy_file(place: Place, kind: Kind) -> Check:
     if isinstance(loaded, PolicyError):
         remedy = f"Mend that line; ledger-tui {kind.command} lint checks it again."
         return Check(kind.command, FAIL if on else WARN, f"{loaded}.{refused}", remedy)
+    never = list(act_kinds.never(loaded.rules)) if isinstance(loaded, ToolPolicy) else []
+    if never:
+        remedy = f"Write one of the kinds of docs/policy.md; ledger-tui {kind.command} lint names every such rule."
+        return Check(kind.command, WARN if on else OK, inert(act_kinds.told(*never[0])), remedy if on else "")
     rules = amount(len(loaded.rules), "rule")
     return Check(kind.command, OK, f"The {kind.title} is in order, with {rules} switched on.")
