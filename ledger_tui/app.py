@@ -21,7 +21,7 @@ from agent_ledger.engine.paths import Paths
 from ledger_tui.home_feeds import Home, HomeFeeds, Shipped
 from screens import later
 from screens.calls import CallsScreen
-from screens.commands import Command, LedgerCommands
+from screens.commands import Command, LedgerCommands, Palette
 from screens.feeds import Desk
 from screens.not_shipped import unless_shipped
 from widgets.themes import DEFAULT_THEME, THEMES
@@ -160,6 +160,10 @@ class LedgerApp(App[None]):
             yield Command("Homes", "Every home side by side", partial(self.switch_mode, HOMES))
             for index, home in enumerate(self.homes):
                 yield Command(f"Home: {home.name}", f"The screens of {home.folder}", partial(self.open_home, index))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
         from screens.help import HelpScreen

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from rich.text import Text
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.screen import Screen
+from textual.style import Style
 
 from agent_ledger.engine.inert import inert
 
@@ -26,8 +30,39 @@ class Command:
     run: Callable[[], Any]
 
 
+class Palette(CommandPalette):
+    """Textual's palette, for keys that come faster than it follows: over a slow line several arrive at once."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Once: what comes after that would close the screen below, and end the app where that is the last one."""
+        if self.is_current:
+            return super().dismiss(result)
+        closed: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # Textual's
+        return closed
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):  # Its list knows its lines only once it was drawn.
+            super()._action_command_list(action)
+
+
 class LedgerCommands(Provider):
-    """Commands of the screen (its `commands()`), those of the app (the same), then what every app of ours has."""
+    """Commands of the screen (its `commands()`), those of the app (the same), then what every app of ours has.
+
+    One of them is run, and once, however often it is chosen before the palette is closed.
+    """
+
+    def __init__(self, screen: Screen[Any], match_style: Style | None = None) -> None:
+        super().__init__(screen, match_style)
+        self._ran = False
+
+    def _once(self, command: Command) -> Callable[[], Any]:
+        def run() -> Any:
+            if self._ran:
+                return None
+            self._ran = True
+            return command.run()
+
+        return run
 
     def _commands(self) -> Iterable[Command]:
         offered = getattr(self.screen, "commands", None)
@@ -49,7 +84,7 @@ class LedgerCommands(Provider):
     async def discover(self) -> Hits:
         for command in list(self._commands())[:DISCOVERED]:
             yield DiscoveryHit(
-                Text(inert(command.title)), command.run, text=command.title, help=_literally(command.help)
+                Text(inert(command.title)), self._once(command), text=command.title, help=_literally(command.help)
             )
 
     async def search(self, query: str) -> Hits:
@@ -57,9 +92,8 @@ class LedgerCommands(Provider):
         for command in self._commands():
             score = matcher.match(command.title)
             if score > 0:
-                yield Hit(
-                    score, Text(inert(command.title)), command.run, text=command.title, help=_literally(command.help)
-                )
+                shown, help = Text(inert(command.title)), _literally(command.help)
+                yield Hit(score, shown, self._once(command), text=command.title, help=help)
 
 
 def _literally(text: str) -> Any:

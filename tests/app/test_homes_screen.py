@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from textual.command import CommandList
+
 from agent_ledger.engine.paths import Paths
 from screens.call_details import CallDetailsScreen
 from screens.calls import CallsScreen
+from screens.commands import Palette
 from screens.help import HelpScreen
 from screens.homes import HomesScreen
 from screens.posture import PostureScreen
@@ -248,6 +252,55 @@ async def test_the_palette_offers_every_home(fleet: Fleet, start_fleet: StartFle
         await run.until_shown("Home: coder", "The screens of")
         await run.press("enter")
         await run.until_shown("Posture coder")
+
+
+async def test_keys_that_come_faster_than_the_palette_closes(
+    fleet: Fleet, start_fleet: StartFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else is closed by them, and what was chosen twice is done once."""
+    two(fleet)
+    done = []
+    monkeypatch.setattr(HomesScreen, "action_filter", lambda screen: done.append(screen))
+    async with start_fleet("default", "coder") as run:
+        await run.press("tab", "enter")
+        await in_front(run, CallDetailsScreen)
+        await run.press("ctrl+p")
+        await in_front(run, Palette)
+        palette = run.front()
+        assert isinstance(palette, Palette)
+        palette._action_escape()
+        palette._action_escape()
+        await run.pilot.pause()
+        await in_front(run, CallDetailsScreen)
+        await run.press("q", "ctrl+p")
+        await in_front(run, Palette)
+        await run.type("Filter…")
+        await run.until_shown("Type a filter")
+        await run.press("down")
+        palette = run.front()
+        assert isinstance(palette, Palette)
+        chosen = palette.query_one(CommandList)
+        chosen.action_select()
+        chosen.action_select()
+        await run.until(lambda: done, "the command")
+        await in_front(run, HomesScreen)
+        await run.pilot.pause()
+        assert len(done) == 1
+
+
+async def test_a_page_of_commands_that_are_not_drawn_yet(
+    fleet: Fleet, start_fleet: StartFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(commands: CommandList) -> None:
+        raise KeyError(22)
+
+    monkeypatch.setattr(CommandList, "action_page_down", unknown)
+    two(fleet)
+    async with start_fleet("default", "coder") as run:
+        await run.press("ctrl+p")
+        await in_front(run, Palette)
+        await run.press("pagedown", "escape")
+        await in_front(run, HomesScreen)
 
 
 async def test_the_mouse_chooses_a_line(fleet: Fleet, start_fleet: StartFleet) -> None:
