@@ -116,6 +116,8 @@ def health_notice(health: Health) -> str:
 def notice_text(health: Health, state_health: Health, *, filter_line: str, session: str | None) -> str:
     """The line below the top: what is wrong with a source, then what narrows the view. Mostly empty."""
     parts = [text for text in (health.text, state_health.text) if text]
+    if health.state == "missing" and health.text:  # The plugin may not be in this home at all.
+        parts.insert(0, "Nothing is recorded yet; if that lasts: ledger-tui doctor")
     if health.read_only_schema:
         parts.append("This ledger is by other software: shown, never written.")
     if filter_line:

@@ -12,6 +12,7 @@ import typer
 
 from agent_ledger.engine import spool
 from agent_ledger.engine.inert import inert
+from agent_ledger.engine.policy.mode import INVALID, MODES, mode_of
 from agent_ledger.engine.records import STATES
 from ledger_tui import tmux_line
 from ledger_tui.commands import fleet_status, gateway, hosts, posture, reading, surveys
@@ -26,10 +27,8 @@ from ledger_tui.routing.survey import Survey
 from ledger_tui.sources import snapshot
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.set_aside import set_aside
-from ledger_tui.sources.small_files import read_text
 
 FAIL_ON = ("ghost", "orphan", "finding")
-_MODES = ("off", "dry_run", "enforce")
 
 
 SCORED_AT_ONCE = THRESHOLDS["calls_scored"]
@@ -154,13 +153,7 @@ def _lost(found: Survey) -> dict[str, int]:
 
 def read_mode(path: Path) -> str:
     """The one word of a policy mode file: `off` where there is none, `invalid` for a word that is no mode."""
-    try:
-        word = read_text(path, 256).strip()
-    except FileNotFoundError:
-        return "off"
-    except OSError:
-        return "invalid"
-    return word if word in _MODES else "invalid"
+    return mode_of(path).value
 
 
 def show(
@@ -291,11 +284,15 @@ def as_text(found: Mapping[str, Any]) -> list[str]:
     else:
         lines.append(f"sessions  none ({inert(sessions['path'])} is not there)")
     lines.append(f"posture   {_posture(found['posture'])}")
-    lines.append(f"policy    {found['policy']['mode']}")
-    lines.append(f"prompts   {prompt['mode']}; {_ENFORCED[prompt['enforced']]}")
+    lines.append(f"policy    {found['policy']['mode']}{_help(found['policy']['mode'])}")
+    lines.append(f"prompts   {prompt['mode']}{_help(prompt['mode'])}; {_ENFORCED[prompt['enforced']]}")
     running = {True: "running", False: "not running", None: "unknown"}[found["gateway"]["running"]]
     lines.append(f"gateway   {running}: {inert(found['gateway']['evidence'])}")
     return lines
+
+
+def _help(mode: str) -> str:
+    return f" (it must be one of {', '.join(MODES)})" if mode == INVALID else ""
 
 
 def _sessions(found: Mapping[str, Any]) -> str:

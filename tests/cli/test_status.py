@@ -54,6 +54,22 @@ def test_a_home_in_which_nothing_happened(program: Any, home: Path) -> None:
     assert ledger.endswith("ledger.db is not there); if that lasts, see: ledger-tui doctor")  # Is the plugin here?
 
 
+@pytest.mark.parametrize(("file", "line"), [("policy_mode", "policy    "), ("prompt_policy_mode", "prompts   ")])
+def test_a_mode_is_what_the_plugin_reads_and_a_wrong_word_is_told_the_right_ones(
+    program: Any, home: Path, file: str, line: str
+) -> None:
+    """Editors of Windows begin a file with a mark, which the plugin passes over; `dry-run` is no mode."""
+    path = home / "plugin-data" / "agent-ledger" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for written, shown in (
+        (b"\xef\xbb\xbfdry_run\r\n", "dry_run"),
+        (b"dry-run\n", "invalid (it must be one of off, dry_run, enforce)"),
+    ):
+        path.write_bytes(written)
+        [found] = [one for one in program("status").out.splitlines() if one.startswith(line)]
+        assert found.removeprefix(line).split(";")[0] == shown
+
+
 def test_sessions_are_counted(program: Any, home: Path) -> None:
     store = sqlite3.connect(home / "state.db")
     store.execute("CREATE TABLE sessions(id TEXT PRIMARY KEY)")
