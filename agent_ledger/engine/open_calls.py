@@ -36,11 +36,12 @@ class OpenCalls:
     def __init__(self) -> None:
         self.open: Open = OrderedDict()
         self._repeats = Repeats()
+        self._of_another = False
 
     def of_another(self) -> OpenCalls:
         """The same for the records of another process: its calls are not ours, the conversations are the same."""
         other = OpenCalls()
-        other._repeats = self._repeats
+        other._repeats, other._of_another = self._repeats, True
         return other
 
     def forget(self) -> None:
@@ -77,8 +78,13 @@ class OpenCalls:
         return call_id
 
     def _settle(self, store: Store, done: Settlement, writer_id: int) -> int | None:
-        pending = self.open.pop(done.key, None)
+        pending = self.open.get(done.key)
         call_id = write_settlement(store, done, writer_id, pending[0] if pending else None)
-        if pending is not None and done.outcome.effect == "none":
-            self._repeats.never_ran(pending[2], pending[1], pending[0])
+        # Not before it is written: what could not be is spooled, and comes here once more.
+        self.open.pop(done.key, None)
+        if done.outcome.effect == "none":
+            if pending is not None:
+                self._repeats.never_ran(pending[2], pending[1], pending[0])
+            elif self._of_another:
+                self._repeats.clear()  # It may be among them, read while it was pending: they are read anew.
         return call_id

@@ -49,7 +49,19 @@ IN_A_CHAT: list[Word] = [
     lambda home: home.post(call="c3", **FAILED),
 ]
 
-STORIES = {"contradicted inside": CONTRADICTED_INSIDE, "twice inside": TWICE_INSIDE, "in a chat": IN_A_CHAT}
+NEVER_RAN: list[Word] = [
+    lambda home: home.pre(),
+    lambda home: home.post(status="blocked", error_type="plugin_block", result='{"error": "no"}'),
+    lambda home: home.pre(call="c2"),
+    lambda home: home.post(call="c2"),
+    lambda home: home.pre(call="c3"),
+]
+"""A call that was refused is no first of its kind."""
+
+STORIES = {
+    "contradicted inside": CONTRADICTED_INSIDE, "twice inside": TWICE_INSIDE, "in a chat": IN_A_CHAT,
+    "never ran": NEVER_RAN,
+}  # fmt: skip
 
 PASSING = {"ts", "settled_ts", "later_ts", "mono", "changed", "args_hash", "value_hashes", "issue_seal", "settle_seal"}
 """Columns that hold moments, or depend on them or on the home's key."""
@@ -132,6 +144,27 @@ def test_a_late_word_finds_its_call_however_many_came_between(home: Home) -> Non
     until(lambda: not list(home.paths.spool.glob("*.jsonl")), "it is merged")
     rows = home.rows("tool_call_id = ''")
     assert [(row["status"], row["later_status"]) for row in rows] == [("CONFIRMED", "ERROR:late"), ("CONFIRMED", None)]
+
+
+def test_a_call_that_another_process_knows_never_ran_is_no_first_of_its_kind(home: Home) -> None:
+    home.pre()
+    home.merged()
+    with left_in_the_spool(home, NEVER_RAN[1:2]) as path:
+        pass
+    lines = path.read_text()
+    path.unlink()
+    home.restart()
+    home.merged()
+    home.pre("patch", call="p1")  # What was called before is read now.
+    path.write_text(lines)
+    home.recorder.keeper.square(0.0)
+    until(lambda: not path.exists(), "it is merged")
+    home.pre(call="c2")
+    home.pre(call="c3")
+    rows = [(row["tool_call_id"], row["status"], row["repeat_of"]) for row in home.rows()]
+    assert rows == [
+        ("c1", "ERROR:blocked", None), ("p1", "PENDING", None), ("c2", "PENDING", None), ("c3", "PENDING", 3)
+    ]  # fmt: skip
 
 
 def test_a_late_word_after_the_clock_was_set_back_is_kept_beside_the_newest(home: Home) -> None:
