@@ -81,7 +81,7 @@ def load(path: Path | None = None) -> Loaded:
 def parsed(text: str) -> tuple[Config, list[str]]:
     """The settings in a file's text, and everything that is wrong with it."""
     try:
-        found = tomllib.loads(text)
+        found = tomllib.loads(text.removeprefix("\ufeff"))  # A mark with which editors of Windows begin a file.
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         return Config(), [f"it is no TOML ({error})"]
     problems: list[str] = []

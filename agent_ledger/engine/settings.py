@@ -36,7 +36,7 @@ class Settings:
 def parse(text: str) -> Settings:
     """Settings from the file's text. Never raises: what is wrong is listed in `problems`."""
     try:
-        data = json.loads(text)
+        data = json.loads(text.removeprefix("\ufeff"))  # A mark with which editors of Windows begin a file.
     except (ValueError, RecursionError) as error:
         return Settings(problems=(f"settings.json is no JSON ({error}); defaults are used",))
     if not isinstance(data, dict):

@@ -54,9 +54,13 @@ def named_file(named: str) -> Path:
 
 
 def file_to_judge_by(place: Place, kind: Kind, named: str | None) -> Path:
-    """The named file, else the home's. Without one there the shipped example serves, and that is said."""
+    """The named file, else the home's. Without one there the shipped example serves, and that is said.
+
+    Raises CommandError where a home that was named is none.
+    """
     if named is not None:
         return named_file(named)
+    place.need_home()
     own = place.data / kind.file
     if own.exists():
         return own
@@ -66,6 +70,8 @@ def file_to_judge_by(place: Place, kind: Kind, named: str | None) -> Path:
 
 def lint(place: Place, kind: Kind, named: str | None, *, json: bool) -> None:
     """Can the files be used? A mistake is named with its line."""
+    if named is None:
+        place.need_home()
     path = named_file(named) if named is not None else place.data / kind.file
     found = examined(kind, path, place.data / kind.mode)
     if json:

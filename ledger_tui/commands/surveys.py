@@ -26,6 +26,7 @@ def surveyed(place: Place, *, max_gap_s: float = MAX_GAP_S, quiet: bool = True) 
     `quiet`: not a word on how far it is. Raises CommandError for a missing file named by option, SourceError where
     it cannot be read.
     """
+    place.state_exists()  # Of a home that is none no file is spoken of.
     file = IgnoredFile(place.data)
     ignored = file.read()
     if file.problem:

@@ -37,6 +37,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         [],
     )
+    assert parsed("\ufeffplain = true\r\n") == (Config("", True, REFRESH, THRESHOLDS, {}), [])  # A Windows editor's.
     assert parsed("") == (Config("", False, REFRESH, THRESHOLDS, {}), [])
     assert parsed('keys = {"calls.filter" = "f"}')[0].keys == {"calls.filter": "f"}
 

@@ -105,6 +105,24 @@ def test_the_home_of_nobody_is_no_path(
     assert sentence(program(*command), 2).startswith(f"{named}: ")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("status",), ("calls",), ("watch",), ("verify",), ("sessions",), ("posture",), ("ledger-check",),
+        ("prune", "--keep", "1"), ("repair-routing",), ("repair-undo", "--list"), ("plugin", "status"),
+        ("export", "calls", "--format", "csv"), ("export", "posture", "--format", "csv"),
+        ("export", "sessions", "--format", "csv"), ("policy", "report"), ("policy", "replay"), ("policy", "lint"),
+        ("policy", "test", "ls"), ("prompt-policy", "test", "hello"), ("prompt-policy", "lint"),
+    ],
+)  # fmt: skip
+def test_a_home_that_is_a_file_is_told_in_one_sentence(
+    program: Any, sentence: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").touch()
+    told = sentence(program("--hermes-home", str(tmp_path / "file"), *command), 3)
+    assert told == f"The Hermes home {tmp_path / 'file'} is no folder; check --hermes-home, --profile or HERMES_HOME."
+
+
 def test_the_environment_is_named_where_it_names_nobodys_home(program: Any, sentence: Any) -> None:
     assert sentence(program("status", env={"HERMES_HOME": NOBODYS}), 2).startswith("HERMES_HOME: ")
 

@@ -22,6 +22,10 @@ def test_nothing_set() -> None:
     assert parse("{}") == Settings({}, True, "normal", 1800.0, ())
 
 
+def test_a_file_of_a_windows_editor() -> None:
+    assert parse('\ufeff{"redact": false}\r\n') == Settings({}, False, "normal", 1800.0, ())
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
