@@ -121,6 +121,28 @@ def test_a_table_of_other_software_that_refuses_our_words(sound: SoundHome) -> N
     assert (found.state, "CHECK constraint failed" in found.text) == ("fail", True)
 
 
+@pytest.mark.parametrize(
+    ("column", "state", "said"),
+    [
+        ("seen INTEGER DEFAULT 1", "ok", "No trigger"),
+        ("seen INTEGER NOT NULL DEFAULT 1", "fail", "fill in cells of new calls"),
+        (
+            "repeat_of INTEGER NOT NULL DEFAULT 0",
+            "fail",
+            "(NOT NULL constraint failed: ledger.repeat_of); records wait",
+        ),
+    ],
+)
+def test_what_a_column_has_where_nothing_is_given(sound: SoundHome, column: str, state: str, said: str) -> None:
+    with sound.written() as connection:
+        connection.execute("DROP TABLE ledger")
+        connection.execute(
+            f"CREATE TABLE ledger(id INTEGER PRIMARY KEY AUTOINCREMENT, ts TEXT, tool_name TEXT, status TEXT, {column})"
+        )
+    found = sound.examined()["foreign"]
+    assert (found.state, said in found.text) == (state, True)
+
+
 @pytest.mark.parametrize("table", sorted(TABLE_NAMES - {"ledger"}))
 def test_a_table_of_other_software_under_one_of_our_names(sound: SoundHome, table: str) -> None:
     with sound.written() as connection:

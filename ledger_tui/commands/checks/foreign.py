@@ -24,6 +24,8 @@ from ledger_tui.sources.snapshot import Reading
 _STEPS = 5_000_000
 """Of SQLite's machine, for one trial: well below a second. A trigger may do anything, at any length."""
 
+_CHANGES = "it changes what is written, which the chain takes for edited"
+
 _MOST = 20
 """Things that are tried."""
 
@@ -76,10 +78,15 @@ def things(reading: Reading) -> Check:
     itself, _ = _tried(tables, None)
     if itself:
         text = f"The tables, which other software made, refuse what the plugin writes ({itself})"
+        text = f"{text}; records wait in the spool."
+        if itself == _CHANGES:
+            text = (
+                "The tables, which other software made, fill in cells of new calls, which the chain takes for edited."
+            )
         remedy = (
             f"Stop the host and move {reading.path} away with its -wal and -shm: a new ledger then takes the spool in."
         )
-        return Check("foreign", FAIL, f"{text}; records wait in the spool.", remedy)
+        return Check("foreign", FAIL, text, remedy)
     if not others:
         return Check("foreign", OK, "No trigger or index of other software stands on the ledger's tables.")
     tried = [(one, *_tried(tables, one)) for one in others[:_MOST]]
@@ -153,7 +160,7 @@ def _tried(tables: list[str], thing: _Thing | None) -> tuple[str, bool]:
         except sqlite3.Error as error:
             endless = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
             return "it does not come to an end" if endless else str(error), False
-        return ("" if whole else "it changes what is written, which the chain takes for edited"), _keeps(copy)
+        return ("" if whole else _CHANGES), _keeps(copy)
 
 
 def _record(copy: sqlite3.Connection) -> None:
