@@ -12,7 +12,8 @@ from ledger_tui.commands.output import speakable, warn
 from ledger_tui.routing.repair.holders import FAIL, UNKNOWN, SafetyCheck
 from ledger_tui.routing.repair.plan import Plan
 
-STOPPED = "all stopped"
+STOPPED = "stopped"
+"""The word that the app asks for as well."""
 
 
 def refuse_failed(checks: Sequence[SafetyCheck]) -> None:

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from ledger_tui.commands.consent import STOPPED
+from screens import repair_walk
 from tests.cli.conftest import ROOT
 from tests.routing.corpus import DONOR, KEY, ORPHAN
 from tests.routing.stores import cells, digest, dump
@@ -61,9 +63,13 @@ class Terminal:
 def vouch(terminal: Terminal, question: str) -> None:
     """Where the system shows no open files, the program asks whether everything is stopped, before anything else."""
     terminal.until("Type '")
-    if "all stopped" in terminal.text:
-        terminal.answer("all stopped")
+    if f"Type '{STOPPED}' if" in terminal.text:
+        terminal.answer(STOPPED)
     terminal.until(question)
+
+
+def test_the_app_asks_for_the_same_word() -> None:
+    assert repair_walk.STOPPED == STOPPED == "stopped"
 
 
 def test_on_a_terminal_what_is_to_be_done_must_be_typed(state: Path, home: Path) -> None:
