@@ -28,6 +28,11 @@ PAGE_BYTES = 2048
 CHECKPOINT_WRITES = 1000
 """Own writes (some 4 pages each) after which the log is emptied; off the hook, since it waits for the disk."""
 
+_STEP, MOST_STEPS = 1_000_000, 100
+"""Operations of SQLite's machine between two looks at whether it comes to an end, and how many looks it gets for one
+event: about a second, of which all that the plugin asks takes a small part. A trigger of other software may take for
+ever, and would the hook with it."""
+
 
 class BusyError(Exception):
     """Another writer has its turn and did not finish in the time we had."""
@@ -56,6 +61,8 @@ class Store:
             self.connection.execute("PRAGMA wal_autocheckpoint=0")
             with self.turn(0.5):
                 schema.prepare(self.connection)
+            self._steps = 0  # Counted from here on only: a long ledger may get its indexes first.
+            self.connection.set_progress_handler(self._takes_too_long, _STEP)
         except BaseException:
             self.close()
             raise
@@ -94,6 +101,11 @@ class Store:
         """Take our turn among the writer processes. Raises BusyError when it does not come in time."""
         if not self._turnstile.enter(seconds):
             raise BusyError("another process is writing")
+        self._steps = 0
+
+    def _takes_too_long(self) -> bool:
+        self._steps += 1
+        return self._steps > MOST_STEPS
 
     def leave(self) -> None:
         self._turnstile.leave()
@@ -120,7 +132,8 @@ class Store:
 
     @contextlib.contextmanager
     def part(self) -> Iterator[None]:
-        """A part of a transaction that may fail alone."""
+        """A part of a transaction that may fail alone, and take as long as any."""
+        self._steps = 0
         self.connection.execute("SAVEPOINT part")
         try:
             yield

@@ -17,6 +17,8 @@ OTHERS = {
     "it refuses changes": "CREATE TRIGGER odd BEFORE UPDATE ON ledger BEGIN SELECT RAISE(FAIL, 'append only'); END",
     "it drops changes": "CREATE TRIGGER odd BEFORE UPDATE ON ledger BEGIN SELECT RAISE(IGNORE); END",
     "it needs what is gone": "CREATE TRIGGER odd AFTER INSERT ON ledger BEGIN INSERT INTO log VALUES(NEW.id); END",
+    "it does not come to an end": "CREATE TRIGGER odd AFTER INSERT ON ledger BEGIN SELECT count(*) FROM (WITH RECURSIVE"
+    " r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r); END",
     "it refuses amendments": "CREATE TRIGGER odd BEFORE INSERT ON amendment BEGIN SELECT RAISE(ABORT, 'no'); END",
     "it drops amendments": "CREATE TRIGGER odd BEFORE INSERT ON amendment BEGIN SELECT RAISE(IGNORE); END",
     "an index allows one call a tool": "CREATE UNIQUE INDEX odd ON ledger(tool_name)",
