@@ -111,14 +111,17 @@ def set_aside(
     if ignore and session_id and session_id not in stored(place, quiet=json).sessions:
         raise usage(f"There is no session {session_id!r} in {place.state}; see: ledger-tui sessions")
     file = IgnoredFile(place.data)
+    nothing = bool(unignore) and (session_id, kind) not in file.read() and not file.problem
     try:
-        (file.add if ignore else file.remove)(session_id, kind)
+        if not nothing:
+            (file.add if ignore else file.remove)(session_id, kind)
     except IgnoredError as error:
         raise refused(str(error)) from error
     if json:
         print_json({"session_id": session_id, "kind": kind, "ignored": bool(ignore)})
         return
-    say(f"{kind} is {'set aside' if ignore else 'shown again'} for {session_tree.name(session_id)}.")
+    what = "is set aside" if ignore else "was not set aside" if nothing else "is shown again"
+    say(f"{kind} {what} for {session_tree.name(session_id)}.")
 
 
 def write_documents(each: Iterable[tuple[Place, Survey]], wanted: Wanted, stream: TextIO) -> None:

@@ -134,6 +134,13 @@ def test_set_aside_and_taken_back(incident: Path, program: Any, home: Path) -> N
     assert program("sessions", "--json").json["anomalies"] == {"orphan": 1, "zombie": 1}
 
 
+def test_what_was_not_set_aside_is_not_taken_back(incident: Path, program: Any, home: Path) -> None:
+    """A mistyped session: nothing is written, and nobody is told that something is shown again."""
+    found = program("sessions", "--unignore", f"{ORPHAN}x", "orphan")
+    assert (found.code, found.out) == (0, f"orphan was not set aside for {ORPHAN}x.\n")
+    assert not (home / "plugin-data").exists()
+
+
 @pytest.mark.parametrize(
     "options",
     [("--ignore", ORPHAN, "nonsense"), ("--ignore", "gone", "orphan"), ("--ignore", ORPHAN),
