@@ -22,7 +22,8 @@ SLOW_S = 10.0
 _TICK_S = 0.5
 
 JOIN_S = 1.0
-"""How long its end is waited for: the engine may take long over a statement, and whoever presses Ctrl-C shall not."""
+"""How long an answer may take at the end: the engine may take long over a statement, and whoever presses Ctrl-C shall
+not. What has been waited for that long by then is not waited for at all: of many ledgers, all may hang."""
 
 
 class Following:
@@ -44,6 +45,8 @@ class Following:
         self._telling = threading.Lock()
         self._trouble = ""
         self._asked_at: float | None = None
+        self._busy_since: float | None = None
+        """Since when a connection or an answer is waited for."""
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -54,7 +57,8 @@ class Following:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._thread.join(JOIN_S)
+        since = self._busy_since
+        self._thread.join(JOIN_S if since is None else max(0.0, JOIN_S - (self._mono() - since)))
 
     @property
     def running(self) -> bool:
@@ -64,17 +68,18 @@ class Following:
     def _run(self) -> None:
         rest = 1.0
         while not self._ended.is_set():
+            self._busy_since = self._mono()
             try:
                 with engine(self._url) as connection:
                     rest = 1.0
                     while not self._ended.is_set():
-                        self._asked_at = self._mono()
+                        self._asked_at = self._busy_since = self._mono()
                         self._brought.refresh(connection)
-                        self._asked_at = None
+                        self._asked_at = self._busy_since = None
                         self._tell("")
                         self._ended.wait(self._every_s)
             except Exception as error:  # Whatever it is: what is shown is no longer what is there.
-                self._asked_at = None
+                self._asked_at = self._busy_since = None
                 self._tell(inert(str(error)) or type(error).__name__)
                 self._ended.wait(rest)
                 rest = min(LONGEST_S, 2 * rest)

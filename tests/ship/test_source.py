@@ -243,6 +243,38 @@ def test_an_answer_that_does_not_come_is_told_of(
     assert len(said) == 2
 
 
+def test_of_many_that_hang_none_is_waited_for(
+    url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.calls(1, 1)
+    ship(url, path)
+    copy = CopiedLedger(tmp_path / "copy")
+    with engine(url) as connection:
+        brought = Brought(chosen(sources(connection), None), copy)
+    asked, answered, now = threading.Event(), threading.Event(), [100.0]
+
+    def hanging(connection: Any) -> bool:
+        asked.set()
+        answered.wait()
+        return False
+
+    monkeypatch.setattr(brought, "refresh", hanging)
+    said: list[str] = []
+    waited: list[float] = []
+    followed = Following(url, brought, said.append, mono=lambda: now[0])
+    join = followed._thread.join
+    monkeypatch.setattr(followed._thread, "join", waited.append)
+    followed.__enter__()
+    until(asked.is_set, "the engine is asked")
+    for busy_s in (0.0, 0.25, 5.0):
+        now[0] = 100.0 + busy_s
+        followed.__exit__(None, None, None)
+    answered.set()
+    join()
+    copy.close()
+    assert waited == [1.0, 0.75, 0.0]
+
+
 def test_an_engine_that_takes_long_keeps_nobody(
     url: str, made: Made, path: Path, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
