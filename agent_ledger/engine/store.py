@@ -28,10 +28,10 @@ PAGE_BYTES = 2048
 CHECKPOINT_WRITES = 1000
 """Own writes (some 4 pages each) after which the log is emptied; off the hook, since it waits for the disk."""
 
-_STEP, MOST_STEPS = 1_000_000, 100
+_STEP, MOST_STEPS = 1_000_000, 20
 """Operations of SQLite's machine between two looks at whether it comes to an end, and how many looks it gets for one
-event: about a second, of which all that the plugin asks takes a small part. A trigger of other software may take for
-ever, and would the hook with it."""
+event: some tenths of a second, of which all that the plugin asks takes a small part, with 100,000 open calls too. A
+trigger of other software may take for ever, and would the hook with it."""
 
 
 class BusyError(Exception):
