@@ -103,7 +103,7 @@ def test_without_the_package_it_says_what_to_install(made: Made, home: Path, tmp
     env = {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     found = run(home, "ship", "--to", "postgresql://db.example/fleet", "--once", env=env)
     assert found.code == 3
-    assert "pip install 'ledger-tui[postgresql]'" in found.err
+    assert "-m pip install 'psycopg[binary]>=" in found.err
 
 
 def test_what_stands_before_the_host_is_not_shown() -> None:
