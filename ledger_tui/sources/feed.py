@@ -36,6 +36,14 @@ class ReadConnection(aiosqlite.Connection):
         super().__init__(partial(connect, path, timeout_s=BUSY_S), 64)
         # A forgotten close must not leave a process that never ends.
         self._thread.daemon = True
+        answering = self._thread.run
+
+        def answer_while_somebody_hears() -> None:
+            # An answer after the app has ended finds its loop closed; errors of a question itself are answers, too.
+            with suppress(RuntimeError):
+                answering()
+
+        self._thread.run = answer_while_somebody_hears  # type: ignore[method-assign]  # Its target is aiosqlite's own.
 
     async def ask(self, question: Question[Answer]) -> Answer:
         """The answer to `question`. When cancelled, its running statement is interrupted."""

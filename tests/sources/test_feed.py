@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
 
+from ledger_tui.sources import feed as feeding
 from ledger_tui.sources import hints as hinting
-from ledger_tui.sources.feed import Feed
+from ledger_tui.sources.feed import Feed, ReadConnection
 from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.hints import hints
 
@@ -109,6 +110,39 @@ def test_a_forgotten_connection_does_not_keep_the_process(ledger: Path, ending: 
     )
     done = subprocess.run([sys.executable, "-c", code, str(ledger)], cwd=ROOT, timeout=60, capture_output=True)
     assert done.returncode == (3 if "3" in ending else 0)
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_what_is_answered_after_the_end_is_heard_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opens: bool
+) -> None:
+    """The app is left while a slow disk still opens the file: no traceback of the thread that waits for it."""
+    told: list[object] = []
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(path: Path, **_: object) -> sqlite3.Connection:
+        began.set()
+        assert go_on.wait(60)
+        if opens:
+            return sqlite3.connect(":memory:", check_same_thread=False)
+        raise SourceError(path, "cannot be read", "look")
+
+    async def leave() -> ReadConnection:
+        connection = ReadConnection(tmp_path / "ledger.db")
+        opening = asyncio.ensure_future(connection._connect())
+        connection._thread.start()
+        await asyncio.to_thread(began.wait, 60)
+        opening.cancel()
+        with suppress(asyncio.CancelledError):
+            await opening
+        return connection
+
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    monkeypatch.setattr(feeding, "connect", slow)
+    thread = asyncio.run(leave())._thread
+    go_on.set()
+    thread.join(60)
+    assert (thread.is_alive(), told) == (False, [])
 
 
 async def test_few_databases_are_watched_and_the_others_looked_at(
