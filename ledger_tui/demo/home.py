@@ -15,7 +15,7 @@ from ledger_tui.demo.world import FOLDER
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows: a home in use is not recognised as such there.
     fcntl = None  # type: ignore[assignment]
 
 MARKER = "SIMULATION.md"

@@ -25,7 +25,7 @@ from ledger_tui.sources.guard import SourceError
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows: no lock by which others see that this gateway runs.
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.5

@@ -7,7 +7,6 @@ import sys
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from aiohttp.web_protocol import RequestHandler
@@ -23,20 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # It draws more than fits between here and there, and only then it can listen.
 DRAWS = QUITS.replace("for kind", "for _ in range(256): send(b'D', b'x' * 65536)\nfor kind", 1)
-
-
-@pytest.fixture
-def apps(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
-    """The processes that were started, in their order."""
-    started: list[asyncio.subprocess.Process] = []
-    usual = asyncio.create_subprocess_exec
-
-    async def noted(*words: str, **given: Any) -> asyncio.subprocess.Process:
-        started.append(await usual(*words, **given))
-        return started[-1]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
-    return started
 
 
 @pytest.fixture

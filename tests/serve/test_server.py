@@ -165,19 +165,13 @@ async def test_the_app_of_a_window_that_is_closed_is_asked_to_end(tmp_path: Path
         await asyncio.to_thread(until, ended.exists, "the app was asked to end")
 
 
-async def test_an_app_that_does_not_listen_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_app_that_does_not_listen_is_ended_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, apps: list[asyncio.subprocess.Process]
+) -> None:
     monkeypatch.setattr(session, "_GRACE_S", 0.1)
-    started: list[asyncio.subprocess.Process] = []
-    usual = asyncio.create_subprocess_exec
-
-    async def noted(*words: str, **given: Any) -> asyncio.subprocess.Process:
-        started.append(await usual(*words, **given))
-        return started[-1]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
     async with running(STUBBORN) as guard, Window.opened(guard.url) as window:
         await window.until("Here is")
-    assert [process.returncode for process in started] == [-9]
+    assert [process.returncode for process in apps] == [-9]
 
 
 @pytest.mark.parametrize(

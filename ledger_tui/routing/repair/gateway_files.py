@@ -13,7 +13,7 @@ from ledger_tui.sources.small_files import read_text
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows: whether the gateway holds its lock cannot be told there.
     fcntl = None  # type: ignore[assignment]
 
 LOCK = "gateway.lock"
