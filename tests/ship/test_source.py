@@ -165,14 +165,20 @@ def test_an_engine_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert said.err.startswith("postgresql:///fleet cannot be reached (")
 
 
-def test_it_follows_over_an_engine_that_goes_away(
-    server: Engine, url: str, made: Made, path: Path, tmp_path: Path
-) -> None:
+def one_call_brought(made: Made, url: str, path: Path, tmp_path: Path) -> tuple[Brought, CopiedLedger]:
+    """A ledger with one call, shipped, and what brings it; to be closed."""
     made.calls(1, 1)
     ship(url, path)
     copy = CopiedLedger(tmp_path / "copy")
     with engine(url) as connection:
-        brought = Brought(chosen(sources(connection), None), copy)
+        return Brought(chosen(sources(connection), None), copy), copy
+
+
+def test_it_follows_over_an_engine_that_goes_away(
+    server: Engine, url: str, made: Made, path: Path, tmp_path: Path
+) -> None:
+    brought, copy = one_call_brought(made, url, path, tmp_path)
+    with engine(url) as connection:
         brought.refresh(connection)
     said: list[str] = []
     with Following(url, brought, said.append, every_s=0.01):
@@ -194,11 +200,7 @@ def test_it_follows_over_an_engine_that_goes_away(
 def test_it_follows_over_what_nobody_thought_of(
     url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made.calls(1, 1)
-    ship(url, path)
-    copy = CopiedLedger(tmp_path / "copy")
-    with engine(url) as connection:
-        brought = Brought(chosen(sources(connection), None), copy)
+    brought, copy = one_call_brought(made, url, path, tmp_path)
     errors, refresh = [ValueError("odd"), KeyError()], brought.refresh
 
     def failing(connection: Any) -> bool:
@@ -218,11 +220,7 @@ def test_an_answer_that_does_not_come_is_told_of(
     url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where the network was cut, or the machine of the engine went to sleep."""
-    made.calls(1, 1)
-    ship(url, path)
-    copy = CopiedLedger(tmp_path / "copy")
-    with engine(url) as connection:
-        brought = Brought(chosen(sources(connection), None), copy)
+    brought, copy = one_call_brought(made, url, path, tmp_path)
     asked, answered, now = threading.Event(), threading.Event(), [100.0]
     refresh = brought.refresh
 
@@ -246,11 +244,7 @@ def test_an_answer_that_does_not_come_is_told_of(
 def test_of_many_that_hang_none_is_waited_for(
     url: str, made: Made, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made.calls(1, 1)
-    ship(url, path)
-    copy = CopiedLedger(tmp_path / "copy")
-    with engine(url) as connection:
-        brought = Brought(chosen(sources(connection), None), copy)
+    brought, copy = one_call_brought(made, url, path, tmp_path)
     asked, answered, now = threading.Event(), threading.Event(), [100.0]
 
     def hanging(connection: Any) -> bool:
