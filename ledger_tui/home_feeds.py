@@ -57,7 +57,7 @@ class Shipped(Protocol):
 _LOOK_S = 1.0
 """How often it is asked whether something was shipped since."""
 
-_SHOWN_BEFORE = "What is shown was brought before; it is tried again until that is over."
+_SHOWN_BEFORE = "What is shown was brought before, and is tried again until this is over:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class HomeFeeds:
 
     def _publish(self, change: LedgerChange) -> None:
         if change.health.state == OK and self._engine_trouble:
-            told = f"{self._engine_trouble} {_SHOWN_BEFORE}"
+            told = f"{_SHOWN_BEFORE} {self._engine_trouble}"
             change = replace(change, health=replace(change.health, state=STALE, text=told))
         elif change.health.state == OK and self._shipped is not None:
             change = replace(change, health=replace(change.health, as_of=self._as_of(self._shipped)))

@@ -19,6 +19,7 @@ from ledger_tui.sources.guard import SourceError
 from ledger_tui.sources.ledger import LedgerChange
 from ledger_tui.sources.verdicts import Outcome
 from widgets.key_hints import KeyHints
+from widgets.passage import Notice
 
 from . import call_story as story
 from .calls_model import CallsModel
@@ -72,7 +73,7 @@ class CallDetailsScreen(VerifyingScreen):
         with Horizontal(id="head"):
             yield Static("", id="headline", markup=False)
             yield Static(self._desk.label, id="label", markup=False)
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         yield Static("", id="search", markup=False)
         with VerticalScroll(id="story"):
             with Vertical(id="left"):
@@ -119,7 +120,7 @@ class CallDetailsScreen(VerifyingScreen):
 
     def _paint(self) -> None:
         call, model = self._call, self._model
-        self._say("notice", Text(health_notice(model.health)))
+        self.query_one(Notice).tell(health_notice(model.health), wrong=model.health.is_wrong)
         if call is None:
             self._say("headline", Text(f"#{self._call_id} is no longer in the ledger"))
             return

@@ -25,6 +25,7 @@ from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.look import clock_text
 from widgets.pane_tabs import PaneTabs
+from widgets.passage import Notice
 from widgets.prompt_bar import PromptBar
 from widgets.session_list import ALL, SessionList, SessionRow
 from widgets.top_line import TopLine
@@ -71,7 +72,6 @@ class CallsScreen(TypingScreen):
         super().__init__(desk)
         self._session: str | None = None
         self._state_health = Health()
-        self._notice = ""
         self._changed_at: float | None = None
         self._dirty = False
         self._order_stale = True
@@ -83,7 +83,7 @@ class CallsScreen(TypingScreen):
     def compose(self) -> ComposeResult:
         view = self.model.view
         yield TopLine(f"Calls {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         yield Static("", id="search", markup=False)
         yield PaneTabs(id="tabs")
         with Horizontal(id="body"):
@@ -208,12 +208,7 @@ class CallsScreen(TypingScreen):
         hidden = self._session if not self._sessions.display else None
         named = None if hidden is None else self._facts.name_of(hidden)
         text = notice_text(self.model.health, self._state_health, filter_line=self._line, session=named)
-        notice = self.query_one("#notice", Static)
-        if text != self._notice:
-            self._notice = text
-            notice.update(text)
-            notice.set_class(bool(text), "-open")
-            notice.set_class(self.model.health.state not in {"ok", "missing"}, "-wrong")
+        self.query_one(Notice).tell(text, wrong=self.model.health.is_wrong)
 
     # Sessions
 

@@ -18,6 +18,7 @@ from widgets.home_tables import FleetTable, HomeRow, HomeTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.look import clock_text, count_text
+from widgets.passage import Notice, Passage
 from widgets.prompt_bar import PromptBar
 from widgets.top_line import TopLine
 
@@ -101,10 +102,10 @@ class HomesScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"Homes {self._label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         yield HomeTable(_Lines(self.model, self._homes), id="homes")
         yield FleetTable(self.model.unconfirmed, self.model.names, self._facts, id="calls")
-        yield Static("", id="about", markup=False)
+        yield Passage(id="about")
         yield PromptBar(id="prompt")
         yield KeyHints(id="keys")
 
@@ -179,7 +180,7 @@ class HomesScreen(Screen[None]):
         state, text = words.health(model)
         clock = "" if self._changed_at is None else clock_text(self._changed_at, self._now(), self._homes[0].desk.zone)
         self.query_one(TopLine).show(words.totals(model), state=state, text=text, clock=clock)
-        self._say("notice", f"Filter: {self._line}" if self._line else "")
+        self.query_one(Notice).tell(f"Filter: {self._line}" if self._line else "")
         self._paint_about()
 
     def _paint_about(self) -> None:

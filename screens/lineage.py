@@ -19,6 +19,7 @@ from ledger_tui.routing.live import SurveyChange
 from ledger_tui.routing.survey import Survey
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
+from widgets.passage import Notice, Passage
 from widgets.prompt_bar import PromptBar
 from widgets.session_details import SessionDetails
 from widgets.session_tree import SessionTree
@@ -85,12 +86,12 @@ class LineageScreen(SessionsLooker, RecordScreen):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"Lineage {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         with Horizontal(id="body"):
             yield SessionTree(self.model, id="tree")
             yield SessionDetails(id="details")
         yield Static("", id="row", markup=False)
-        yield Static("", id="about", markup=False)
+        yield Passage(id="about")
         yield PromptBar(id="prompt")
         yield KeyHints(id="keys")
 
@@ -145,10 +146,8 @@ class LineageScreen(SessionsLooker, RecordScreen):
         tree.rows_changed()
         tree.say(count=words.count(model), empty=words.empty_text(model, change))
         self._paint_top(words.totals(model.survey) if model.survey else ())
-        self._say("notice", words.notice(model, change, self._line, change.note if change else ""))
-        notice = self.query_one("#notice")
-        notice.set_class(bool(self._texts["notice"]), "-open")
-        notice.set_class(change is not None and change.trouble is not None, "-wrong")
+        told = words.notice(model, change, self._line, change.note if change else "")
+        self.query_one(Notice).tell(told, wrong=change is not None and change.trouble is not None)
         self._paint_row()
 
     def _paint_top(self, totals: tuple[Total, ...]) -> None:

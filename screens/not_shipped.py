@@ -11,6 +11,7 @@ from textual.widgets import Static
 from ledger_tui.sources.health import Health
 from ledger_tui.sources.ledger import LedgerChange
 from widgets.key_hints import KeyHints
+from widgets.passage import Notice
 from widgets.top_line import TopLine
 
 from .calls_words import health_word
@@ -39,7 +40,7 @@ class NotShippedScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"{self.title} {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         yield Static(SENTENCES[str(self.title)].format(self._desk.shipped), id="told", markup=False)
         yield KeyHints(id="keys")
 
@@ -52,10 +53,9 @@ class NotShippedScreen(Screen[None]):
         self._show(change.health)
 
     def _show(self, health: Health | None) -> None:
-        top, notice = self.query_one(TopLine), self.query_one("#notice", Static)
+        top = self.query_one(TopLine)
         if health is None:
             top.show((), state="missing", text="reading", clock="")
             return
         top.show((), state=health.state, text=health_word(health), clock="")
-        notice.update(health.text)
-        notice.set_class(bool(health.text), "-open")
+        self.query_one(Notice).tell(health.text, wrong=health.is_wrong)

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
+from widgets.passage import Notice, Passage
 from widgets.policy_tables import RefusalTable, RuleTable
 from widgets.prompt_bar import PromptBar
 from widgets.top_line import TopLine
@@ -56,13 +57,13 @@ class PolicyScreen(RecordScreen):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"Policy {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
-        yield Static("", id="modes", markup=False)
+        yield Notice(id="notice")
+        yield Passage(id="modes")
         with Container(id="body"):
             yield RuleTable(self.model.rules, id="rules")
             yield RefusalTable(self.model.view, lambda one: self._clock_text(one.at), id="decisions")
         yield Static("", id="about", markup=False)
-        yield Static("", id="trial", markup=False)
+        yield Passage(id="trial")
         yield PromptBar(id="prompt")
         yield Static("", id="limits", markup=False)
         yield KeyHints(id="keys")
@@ -109,13 +110,13 @@ class PolicyScreen(RecordScreen):
         self._decisions.rows_changed()
         self._decisions.say(count=words.decisions_count(model), empty=words.decisions_empty(model))
         self._paint_top(words.totals(model))
-        self._say("notice", words.notice(model, self._calls.health.text))
+        health = self._calls.health
+        self.query_one(Notice).tell(words.notice(model, health.text), wrong=health.is_wrong)
         self._say("modes", words.mode_lines(model))
         self.query_one("#modes").set_class(words.has_trouble(model), "-wrong")
         self._say("trial", self._trial)
         self._say("limits", words.SHORT_LIMITS if self.has_class("-short") else words.LIMITS_IN_SIGHT)
-        for name in ("notice", "trial"):
-            self.query_one(f"#{name}").set_class(bool(self._texts[name]), "-open")
+        self.query_one("#trial").set_class(bool(self._trial), "-open")
         self._paint_about()
         # What was just opened or closed takes its room with the next refresh.
         self.call_after_refresh(self._share_room)

@@ -23,6 +23,7 @@ from widgets.finding_table import FindingTable
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.look import clock_text
+from widgets.passage import Notice
 from widgets.prompt_bar import PromptBar
 from widgets.score_plot import ScorePlot
 from widgets.severity_sums import SeveritySums
@@ -79,7 +80,7 @@ class PostureScreen(RecordScreen):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"Posture {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         with Horizontal(id="head"):
             with Vertical(id="score"):
                 yield Digits("", id="digits")
@@ -174,8 +175,8 @@ class PostureScreen(RecordScreen):
         self._ids.repaint_lines()
         self._paint_head()
         self._paint_plot()
-        self._say("notice", words.notice(model, self._calls, self._trouble, self._line))
-        self.query_one("#notice").set_class(bool(self._texts["notice"]), "-open")
+        told = words.notice(model, self._calls, self._trouble, self._line)
+        self.query_one(Notice).tell(told, wrong=bool(self._trouble) or self._calls.health.is_wrong)
         self._say("limits", words.SHORT_LIMITS if self.has_class("-short") else words.LIMITS_IN_SIGHT)
         self._paint_evidence()
 

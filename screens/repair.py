@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from agent_ledger.engine.inert import inert
 from ledger_tui.routing.live import SurveyChange
@@ -16,6 +15,7 @@ from ledger_tui.routing.repair.settle import Repair
 from widgets.key_hints import KeyHints
 from widgets.line_list import LineList
 from widgets.paragraphs import Paragraphs
+from widgets.passage import Notice, Passage
 from widgets.prompt_bar import PromptBar
 from widgets.repair_list import RepairList
 from widgets.top_line import TopLine, Total
@@ -67,10 +67,10 @@ class RepairScreen(SessionsLooker, RecordScreen):
 
     def compose(self) -> ComposeResult:
         yield TopLine(f"Repair {self._desk.label}".strip(), id="top")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         yield Paragraphs(id="summary")
         yield RepairList(self.past, self._clock_text, id="past")
-        yield Static("", id="about", markup=False)
+        yield Passage(id="about")
         yield PromptBar(id="prompt")
         yield KeyHints(id="keys")
 
@@ -128,8 +128,7 @@ class RepairScreen(SessionsLooker, RecordScreen):
         trouble = self._change.trouble if self._change else None
         progress = lineage_words.progress_text(self._change) if self.model.survey is None else ""
         told = self._told or (str(trouble) if trouble is not None and not self._change_missing else progress)
-        self._say("notice", told)
-        self.query_one("#notice").set_class(bool(told), "-open")
+        self.query_one(Notice).tell(told, wrong=told != progress)
         self._paint_about()
         self.refresh_bindings()
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import ContentSwitcher
 
 from ledger_tui.routing.repair.apply import Applied
 from ledger_tui.routing.repair.holders import SafetyCheck
@@ -16,6 +16,7 @@ from widgets.finding_list import FindingList
 from widgets.key_hints import KeyHints
 from widgets.look import clock_text
 from widgets.paragraphs import Paragraph, Paragraphs
+from widgets.passage import Notice
 from widgets.prompt_bar import PromptBar
 from widgets.step_line import StepLine
 
@@ -52,7 +53,7 @@ class RepairPanes(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield StepLine(f"Repair {self._desk.label}".strip(), STEPS, id="steps")
-        yield Static("", id="notice", markup=False)
+        yield Notice(id="notice")
         with ContentSwitcher(initial=PANES[SAFETY], id="panes"):
             yield Paragraphs(id="safety")
             yield FindingList(self.model.rows, partial(words.finding_cells, self.model), id="findings")
@@ -67,14 +68,11 @@ class RepairPanes(Screen[None]):
 
     def _paint(self) -> None:
         self.query_one(StepLine).show(self.step)
-        notice = self.query_one("#notice", Static)
         several = self.step == FINDINGS and len(self.model.rows) > 1
         trouble = str(self._trouble) if self._trouble is not None and self.model.survey is None else ""
         warning = self._notice or trouble
         text = warning or (words.finding_totals(self.model) if several else "")
-        notice.update(text)
-        notice.set_class(bool(text), "-open")
-        notice.set_class(bool(warning), "-wrong")
+        self.query_one(Notice).tell(text, wrong=bool(warning))
         self.query_one("#safety", Paragraphs).show(words.checks(self._checks, vouched=self._stopped_by is not None)
             if self._checks else [Paragraph("asking…", "quiet")])  # fmt: skip
         self._paint_findings()

@@ -34,6 +34,11 @@ class Health:
     as_of: str = ""
     """Of a ledger that is looked at from afar and well: from when it is, in words. Empty for one that is here."""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Is something amiss? That nothing was recorded yet is not."""
+        return self.state not in {OK, MISSING}
+
 
 _LOOK_S = 1.0
 """The spool is looked at this often: it fills when something is wrong, which is no matter of milliseconds."""

@@ -30,7 +30,7 @@ from .ledgers import Clock, Ledger
 from .sessions import INCIDENT_NOW, the_incident
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Run:

@@ -18,7 +18,7 @@ from ledger_tui.routing.read import Store
 from ledger_tui.routing.survey import Survey, survey
 from ledger_tui.sources.guard import MISSING, SourceError
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Reader:

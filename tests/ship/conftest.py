@@ -27,6 +27,7 @@ def server() -> Iterator[Engine]:
 
 @pytest.fixture
 def url(server: Engine) -> str:
+    server.start()  # A test that failed while it was down fails alone.
     name = f"t{next(_numbers)}"
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}".encode())

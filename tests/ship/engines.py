@@ -71,6 +71,9 @@ class Engine:
         return f"postgresql://tester@/postgres?host={self.root}&port=5432"
 
     def start(self) -> None:
+        """Starts it, where it does not run."""
+        if self._process is not None and self._process.poll() is None:
+            return
         words = ["-D", str(self.root / "data"), "-k", str(self.root), "-p", "5432", "-c", "listen_addresses=", "-F"]
         with (self.root / "log").open("ab") as log:
             self._process = subprocess.Popen(
