@@ -194,7 +194,7 @@ def _posture(asked: _Question) -> int:
     if asked.json:
         _document(report.as_json(found))
     else:
-        _say_all(report.as_text(found, str(asked.paths.ledger)))
+        _say_all(report.as_text(found, str(asked.paths.ledger), there=ledger is not None))
     return DONE
 
 

@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if asked.json:
         sys.stdout.write(json.dumps(report.as_json(posture), indent=2) + "\n")
     else:
-        for line in report.as_text(posture, str(path)):
+        for line in report.as_text(posture, str(path), there=os.path.lexists(path)):
             say(line)
     return 0
 

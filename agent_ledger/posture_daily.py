@@ -41,7 +41,8 @@ def main(
     except script.UnreadableError as error:
         return _fail(str(error), 3)
     telegram = script.engine("posture.telegram")
-    messages = telegram.parts(script.engine("posture.report").as_message(found, str(path), asked.since))
+    report = script.engine("posture.report")
+    messages = telegram.parts(report.as_message(found, str(path), asked.since, there=os.path.lexists(path)))
     if asked.dry_run:
         script.say("\n-- next message --\n".join(messages))
         return 0

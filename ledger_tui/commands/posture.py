@@ -76,9 +76,14 @@ def show(
     if json:
         print_json(report.as_json(posture))
         return DONE
-    for line in report.as_text(posture, place.ledger_name):
+    for line in _whole(place, posture):
         say(line)
     return DONE
+
+
+def _whole(place: Place, posture: Posture) -> Iterator[str]:
+    there = place.shipped is not None or os.path.lexists(place.ledger)
+    return report.as_text(posture, place.ledger_name, there=there)
 
 
 def _of_fleet(fleet: Fleet, since: str | None, *, json: bool, plain: bool) -> int:
@@ -92,7 +97,7 @@ def _of_fleet(fleet: Fleet, since: str | None, *, json: bool, plain: bool) -> in
     for line in _spoken(found) if plain else _overview(found):
         say(line)
     say()
-    say_in_turn((place, report.as_text(one, place.ledger_name)) for place, one in found)
+    say_in_turn((place, _whole(place, one)) for place, one in found)
     return asked.code
 
 

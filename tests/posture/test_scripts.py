@@ -49,6 +49,26 @@ def test_the_live_ledger(folder: Path, live: Path) -> None:
     assert "Score   60," in done.stdout
 
 
+@pytest.mark.parametrize("script", [["posture.py"], ["posture_daily.py", "--dry-run"]])
+def test_a_home_without_a_ledger(folder: Path, script: list[str]) -> None:
+    """A mistyped HERMES_HOME must not read like a quiet day."""
+    done = run(folder, *script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "There is no score, since nothing was recorded.\nThis file is not there: no call" in done.stdout
+    assert "HERMES_HOME" in done.stdout
+
+
+@pytest.mark.parametrize("script", [["posture.py"], ["posture_daily.py", "--dry-run"]])
+def test_a_ledger_without_a_call(folder: Path, script: list[str]) -> None:
+    paths = Paths(folder.parents[1])
+    private_folder(paths.data)
+    ledger(paths.ledger, [])
+    done = run(folder, *script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "There is no score, since nothing was recorded.\n\n" in done.stdout
+    assert "not there" not in done.stdout
+
+
 def test_the_module_form(folder: Path, tmp_path: Path) -> None:
     path = ledger(tmp_path / "copy.db", [command(1, WIPE)])
     done = run(folder, "-m", "posture", str(path), "--json")

@@ -13,6 +13,10 @@ from .score import Posture
 
 NOTHING = "There is no score, since nothing was recorded."
 
+NOT_THERE = (
+    "This file is not there: no call was recorded yet, or the agent has another home (HERMES_HOME), or no plugin in it."
+)
+
 FORMULA = "score = 100 - the weights of all findings: " + ", ".join(
     f"{name} {SEVERITY_WEIGHT[name]}" for name in SEVERITIES
 )
@@ -41,11 +45,12 @@ def _total(asi: str, findings: int, points: int) -> Mapping[str, Any]:
     return {"title": official_title(asi), "observable": True, "findings": findings, "points": points}
 
 
-def as_text(posture: Posture, name: str) -> Iterator[str]:
-    """Lines for a person: every finding with the score after it, totals, limits. `name` says which ledger."""
+def as_text(posture: Posture, name: str, *, there: bool = True) -> Iterator[str]:
+    """Lines for a person: every finding with the score after it, totals, limits. `name` says which ledger, and `there`
+    whether there is one."""
     yield f"Ledger  {inert(name)}"
     if posture.score is None:
-        yield NOTHING
+        yield from _no_score(there)
     else:
         yield f"Score   {posture.score}, from {posture.rows:,} recorded calls and {len(posture.findings):,} findings"
         yield f"        {FORMULA}"
@@ -58,16 +63,20 @@ def as_text(posture: Posture, name: str) -> Iterator[str]:
     yield from (f"- {limit}" for limit in LIMITS)
 
 
-def as_message(posture: Posture, name: str, since: str) -> list[str]:
-    """Short lines for a small screen: the score, every finding, the limits. Secrets are looked for once more."""
+def as_message(posture: Posture, name: str, since: str, *, there: bool = True) -> list[str]:
+    """The same in short lines for a small screen. Secrets are looked for once more."""
     lines = [f"Agent posture, since {inert(since)}", inert(name)]
     if posture.score is None:
-        lines.append(NOTHING)
+        lines.extend(_no_score(there))
     else:
         lines.append(f"Score {posture.score}: {posture.rows:,} calls, {len(posture.findings):,} findings")
         lines.append(FORMULA)
         lines.extend(_short_column(posture))
     return [redact_text(line)[0] for line in (*lines, "", *(f"- {limit}" for limit in LIMITS))]
+
+
+def _no_score(there: bool) -> list[str]:
+    return [NOTHING] if there else [NOTHING, NOT_THERE]
 
 
 def _short_column(posture: Posture) -> Iterator[str]:
