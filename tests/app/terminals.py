@@ -24,7 +24,7 @@ import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
 HAVE_TMUX = shutil.which("tmux") is not None
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 _RUN = (
     "import sys; from pathlib import Path; from agent_ledger.engine.paths import Paths;"

@@ -161,12 +161,12 @@ class Watching:
             self.lines.put(line)
 
     def next(self) -> str:
-        return self.lines.get(timeout=30)
+        return self.lines.get(timeout=60)
 
     def interrupt(self) -> tuple[int, str]:
         self.process.send_signal(signal.SIGINT)
         assert self.process.stderr is not None
-        return self.process.wait(timeout=30), self.process.stderr.read()
+        return self.process.wait(timeout=60), self.process.stderr.read()
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def begin(watching: list[Watching], ledger: Any, *arguments: str) -> Watching:
     """Starts watching and waits until a first new row is told."""
     one = Watching(ledger.path.parents[2], *arguments)
     watching.append(one)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         ledger.add(at=time.time(), tool_name="probe")
         time.sleep(0.3)

@@ -18,7 +18,7 @@ from agent_ledger.engine.recorder import Recorder
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name("worker.py")
 
-LONGEST_S = 30.0
+LONGEST_S = 60.0
 """What has not happened after so long is not going to; only a failing test ever waits for it."""
 
 Row = Mapping[str, Any]

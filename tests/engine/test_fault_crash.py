@@ -93,7 +93,7 @@ def test_a_fork_keeps_both_sides_apart(home: Home) -> None:
             door.pre_tool_call("write_file", {"path": "/c"}, "s1", "s1", "child-1", "s1:t", "r")
             door.post_tool_call("write_file", {"path": "/c"}, "{}", "s1", "s1", "child-1", "s1:t", "r", 1, "ok")
             mine = door.recorder().keeper
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while (mine._spool.active or mine._store is None) and time.monotonic() < deadline:
                 time.sleep(0.01)
             os.write(write, b"ok" if not mine._spool.active else b"no")
