@@ -65,9 +65,10 @@ def test_two_names_that_look_alike_without_their_secrets_share_no_hash() -> None
     assert hashes == {"https://bob:?@h/x": fingerprint.value_hash(KEY, 1)}
 
 
-def nested(depth: int, end: object) -> object:
+def too_deep(end: object) -> object:
+    """Deeper than any Python writes as JSON, whether it stops at some thousand levels or at ten times as many."""
     value = end
-    for _ in range(depth):
+    for _ in range(100_000):
         value = [value]
     return value
 
@@ -77,7 +78,7 @@ def test_values_that_cannot_be_shown_are_no_repeats_of_each_other(home: Home) ->
         def __repr__(self) -> str:
             raise RuntimeError("no")
 
-    for number, args in enumerate(({"x": nested(3000, 1)}, {"x": nested(3000, 2)}, {"x": Closed()}, {"x": Closed()})):
+    for number, args in enumerate(({"x": too_deep(1)}, {"x": too_deep(2)}, {"x": Closed()}, {"x": Closed()})):
         home.pre(args=args, call=f"c{number}")
     rows = home.rows()
     assert [row["repeat_of"] for row in rows] == [None] * 4
@@ -87,9 +88,9 @@ def test_values_that_cannot_be_shown_are_no_repeats_of_each_other(home: Home) ->
 
 
 def test_such_a_value_takes_no_other_argument_with_it() -> None:
-    hashes = json.loads(fingerprint.value_hashes(KEY, {"x": nested(3000, 1), "path": "/a"}, str))
+    hashes = json.loads(fingerprint.value_hashes(KEY, {"x": too_deep(1), "path": "/a"}, str))
     assert hashes == {"path": fingerprint.value_hash(KEY, "/a")}
-    assert fingerprint.call_hash(KEY, "t", fingerprint.canonical({"x": nested(3000, 1)})) is None
+    assert fingerprint.call_hash(KEY, "t", fingerprint.canonical({"x": too_deep(1)})) is None
 
 
 def test_names_of_tools_and_of_errors_hold_no_secret(home: Home) -> None:
